@@ -1,0 +1,257 @@
+package agent
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"tandem/protocol"
+)
+
+// The arguments of the tools that the core works itself. Weak models are expected: a list of
+// one may come as the one, a number as an id, a command without its object.
+type (
+	planArguments struct {
+		Steps            []stepArgument `json:"steps"`
+		Explanation      string         `json:"explanation"`
+		Consequences     words          `json:"consequences"`
+		Conflicts        words          `json:"conflicts"`
+		CancelOperations words          `json:"cancel_operations"`
+		RevertSteps      words          `json:"revert_steps"`
+	}
+	stepArgument struct {
+		ID        word    `json:"id"`
+		Title     string  `json:"title"`
+		Intent    string  `json:"intent"`
+		Status    string  `json:"status"`
+		Files     *words  `json:"files"`
+		DependsOn *words  `json:"depends_on"`
+		Verify    *verify `json:"verify"`
+	}
+	decisionArguments struct {
+		Summary      string                `json:"summary"`
+		Rationale    string                `json:"rationale"`
+		Alternatives []alternativeArgument `json:"alternatives"`
+		Path         string                `json:"path"`
+		Line         int                   `json:"line"`
+		Significance protocol.Significance `json:"significance"`
+	}
+	alternativeArgument struct {
+		ID          word   `json:"id"`
+		Title       string `json:"title"`
+		Consequence string `json:"consequence"`
+	}
+	pauseArguments struct {
+		Facts       words            `json:"facts"`
+		LikelyCause string           `json:"likely_cause"`
+		Options     []optionArgument `json:"options"`
+	}
+	optionArgument struct {
+		Title   string `json:"title"`
+		Detail  string `json:"detail"`
+		Touches words  `json:"touches"`
+		Files   words  `json:"files"`
+	}
+	questionArguments struct {
+		Questions []questionArgument `json:"questions"`
+	}
+	questionArgument struct {
+		Text    string `json:"text"`
+		Options words  `json:"options"`
+	}
+	finishArguments struct {
+		Summary  string `json:"summary"`
+		Evidence words  `json:"evidence"`
+	}
+	stopArguments struct {
+		Operation word `json:"operation"`
+	}
+	// commonArguments stand in every call.
+	commonArguments struct {
+		Intent     string `json:"intent"`
+		Step       word   `json:"step"`
+		Background bool   `json:"background"`
+	}
+)
+
+// word is a string that a model may give as a number.
+type word string
+
+func (w *word) UnmarshalJSON(b []byte) error {
+	var s string
+	if json.Unmarshal(b, &s) == nil {
+		*w = word(s)
+		return nil
+	}
+	var n json.Number
+	if err := json.Unmarshal(b, &n); err != nil {
+		return fmt.Errorf("want a string, got %s", clip(string(b), 40))
+	}
+	*w = word(n.String())
+	return nil
+}
+
+// words is a list of strings that a model may give as one string.
+type words []string
+
+func (w *words) UnmarshalJSON(b []byte) error {
+	var one word
+	if bytes.Equal(b, []byte("null")) {
+		return nil
+	}
+	if one.UnmarshalJSON(b) == nil {
+		if one != "" {
+			*w = words{string(one)}
+		}
+		return nil
+	}
+	var many []word
+	if err := json.Unmarshal(b, &many); err != nil {
+		return fmt.Errorf("want a list of strings, got %s", clip(string(b), 40))
+	}
+	*w = words{}
+	for _, one := range many {
+		*w = append(*w, string(one))
+	}
+	return nil
+}
+
+// UnmarshalJSON reads an option that a model gave as its title alone.
+func (o *optionArgument) UnmarshalJSON(b []byte) error {
+	type plain optionArgument
+	if json.Unmarshal(b, &o.Title) == nil {
+		return nil
+	}
+	return json.Unmarshal(b, (*plain)(o))
+}
+
+// UnmarshalJSON reads a question that a model gave as its text alone.
+func (q *questionArgument) UnmarshalJSON(b []byte) error {
+	type plain questionArgument
+	if json.Unmarshal(b, &q.Text) == nil {
+		return nil
+	}
+	return json.Unmarshal(b, (*plain)(q))
+}
+
+// UnmarshalJSON reads an alternative that a model gave as its title alone.
+func (a *alternativeArgument) UnmarshalJSON(b []byte) error {
+	type plain alternativeArgument
+	if json.Unmarshal(b, &a.Title) == nil {
+		return nil
+	}
+	return json.Unmarshal(b, (*plain)(a))
+}
+
+// verify is {"command": …}; a model may give the command alone.
+type verify struct{ Command string }
+
+func (v *verify) UnmarshalJSON(b []byte) error {
+	if json.Unmarshal(b, &v.Command) == nil {
+		return nil
+	}
+	var o struct {
+		Command string `json:"command"`
+	}
+	if err := json.Unmarshal(b, &o); err != nil {
+		return fmt.Errorf("want {\"command\": …}, got %s", clip(string(b), 40))
+	}
+	v.Command = o.Command
+	return nil
+}
+
+// arguments reads a call's arguments. The error is for the model: it names what is wrong and
+// shows a right call.
+func arguments(tool, text string, into any) error {
+	if err := json.Unmarshal([]byte(text), into); err != nil {
+		return fmt.Errorf("the arguments of %s cannot be read: %s. A right call: %s", tool, reason(err), example(tool))
+	}
+	return nil
+}
+
+func reason(err error) string {
+	if t, ok := err.(*json.UnmarshalTypeError); ok {
+		return fmt.Sprintf("%s: got a JSON %s", t.Field, t.Value)
+	}
+	return err.Error()
+}
+
+// common reads what every call bears; arguments that are no object give nothing.
+func common(text string) commonArguments {
+	var c commonArguments
+	var raw struct {
+		Intent     json.RawMessage `json:"intent"`
+		Step       json.RawMessage `json:"step"`
+		Background json.RawMessage `json:"background"`
+	}
+	if json.Unmarshal([]byte(text), &raw) != nil {
+		return c
+	}
+	// Each is read alone, so that one of a wrong type does not hide the others.
+	_ = json.Unmarshal(raw.Intent, &c.Intent)
+	_ = json.Unmarshal(raw.Step, &c.Step)
+	_ = json.Unmarshal(raw.Background, &c.Background)
+	return c
+}
+
+// target is what a call is about, in one line: a path, a pattern or a command.
+func target(tool, text string) string {
+	var a struct {
+		Path, Pattern, From, To, Command, Summary, Operation string
+	}
+	if json.Unmarshal([]byte(text), &a) != nil {
+		return ""
+	}
+	switch tool {
+	case toolSearch:
+		return clip(a.Pattern, 200)
+	case toolMoveFile:
+		return clip(a.From+" → "+a.To, 200)
+	case toolRunCommand:
+		return clip(strings.TrimSpace(a.Command), 200)
+	case toolAnnounce:
+		return clip(a.Summary, 200)
+	case toolStopCommand:
+		return a.Operation
+	}
+	return clip(a.Path, 200)
+}
+
+// object is the arguments as the conversation holds them: always an object, never empty. What
+// a model said that is none is kept as it was said.
+func object(text string) string {
+	if isObject(text) {
+		return text
+	}
+	if strings.TrimSpace(text) == "" {
+		return "{}"
+	}
+	return encode(struct {
+		Unreadable string `json:"unreadable"`
+	}{text})
+}
+
+// shape tells an object from other JSON without reading it.
+type shape struct{ isObject bool }
+
+func (m *shape) UnmarshalJSON(b []byte) error {
+	m.isObject = len(b) > 0 && b[0] == '{'
+	return nil
+}
+
+// number is the number in an id such as t12, or 0.
+func number(id string) int {
+	n, err := strconv.Atoi(strings.TrimLeft(id, "abcdefghijklmnopqrstuvwxyz"))
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+// isObject says that a call's arguments are a JSON object.
+func isObject(text string) bool {
+	var o shape
+	return json.Unmarshal([]byte(text), &o) == nil && o.isObject
+}

@@ -1,0 +1,342 @@
+package rehearsal
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"go.uber.org/zap"
+)
+
+// Record listens like Serve, passes every request to the server at upstream (a base URL, up to
+// and with /v1), and writes each answer to out as a beat, when it is over: so out is a script
+// at all times, that of the session so far, without its workspace. A steer in the
+// conversation begins a chain; requests that force check_in or forbid tools become asides.
+//
+// No header is recorded. An error of out does not disturb the session: it is logged, recording
+// ends, and Close gives it.
+func Record(ctx context.Context, upstream *url.URL, out io.Writer, o Options) (*Server, error) {
+	if upstream.Scheme == "" || upstream.Host == "" {
+		return nil, fmt.Errorf("record %q: want the base URL of a model server, like https://host/v1", upstream.Redacted())
+	}
+	carrier := o.Upstream
+	if carrier == nil {
+		carrier = http.DefaultTransport
+	}
+	return serve(ctx, o, func(s *Server) actor { return recorder{s, upstream, carrier, out} })
+}
+
+// recorder answers from another server.
+type recorder struct {
+	*Server
+	upstream *url.URL
+	carrier  http.RoundTripper
+	out      io.Writer
+}
+
+// tape is what a recorder remembers between two beats.
+type tape struct {
+	beats    int
+	messages int // of the last request of the story
+}
+
+func (c recorder) models(w http.ResponseWriter, r *http.Request) {
+	res, err := c.pass(r, "models", nil)
+	if err != nil {
+		refuse(w, http.StatusBadGateway, "upstream", err.Error())
+		return
+	}
+	defer res.Body.Close()
+	w.Header().Set("Content-Type", res.Header.Get("Content-Type"))
+	w.WriteHeader(res.StatusCode)
+	io.Copy(w, res.Body) // a client that hangs up here loses nothing
+}
+
+// pass sends a request on with the client's headers.
+func (c recorder) pass(r *http.Request, path string, body []byte) (*http.Response, error) {
+	to, err := http.NewRequestWithContext(r.Context(), r.Method, c.upstream.JoinPath(path).String(), bytes.NewReader(body))
+	if err != nil {
+		return nil, fmt.Errorf("pass the request to %s: %w", c.upstream.Host, err)
+	}
+	for name, values := range r.Header {
+		if !slices.Contains([]string{"Connection", "Keep-Alive", "Transfer-Encoding", "Upgrade", "Te", "Trailer", "Content-Length"}, name) {
+			to.Header[name] = values
+		}
+	}
+	to.Header.Set("Accept-Encoding", "identity") // the answer is read on its way
+	res, err := c.carrier.RoundTrip(to)
+	if err != nil {
+		return nil, fmt.Errorf("pass the request to %s: %w", c.upstream.Host, err)
+	}
+	return res, nil
+}
+
+func (c recorder) answer(w http.ResponseWriter, r *http.Request, n int, body []byte) error {
+	heard := &hearing{begun: time.Now()}
+	res, err := c.pass(r, "chat/completions", body)
+	if r.Context().Err() != nil {
+		c.keep(n, body, heard.beat(errLeft))
+		return errLeft
+	}
+	if err != nil {
+		c.write(func(k *book) { k.requests[n].Status = http.StatusBadGateway })
+		refuse(w, http.StatusBadGateway, "upstream", err.Error())
+		return nil
+	}
+	defer res.Body.Close()
+	c.write(func(k *book) { k.requests[n].Status = res.StatusCode })
+	for _, name := range []string{"Content-Type", "Retry-After", "Retry-After-Ms"} {
+		if v := res.Header.Get(name); v != "" {
+			w.Header().Set(name, v)
+		}
+	}
+	w.WriteHeader(res.StatusCode)
+	end := relay(w, r, res.Body, heard)
+	if res.StatusCode == http.StatusOK {
+		c.keep(n, body, heard.beat(end))
+	} else {
+		c.keep(n, body, heard.failure(res.StatusCode, res.Header.Get("Retry-After")))
+	}
+	return end
+}
+
+// relay copies the answer as it comes. Its error is errLeft when the client hung up and errCut
+// when the connection broke, which then breaks the client's too.
+func relay(w http.ResponseWriter, r *http.Request, from io.Reader, heard *hearing) error {
+	flush := http.NewResponseController(w)
+	piece := make([]byte, 16<<10)
+	for {
+		n, err := from.Read(piece)
+		heard.hear(piece[:n])
+		if n > 0 {
+			if _, err := w.Write(piece[:n]); err != nil || flush.Flush() != nil {
+				return errLeft
+			}
+		}
+		switch {
+		case err == io.EOF:
+			return nil
+		case err != nil && r.Context().Err() != nil:
+			return errLeft
+		case err != nil:
+			return errCut
+		}
+	}
+}
+
+// keep writes a beat to the tape.
+func (c recorder) keep(n int, body []byte, b beat) {
+	q, err := readQuestion(body)
+	if err != nil {
+		c.log.Warn("request was not recorded", zap.Int("number", n), zap.Error(err))
+		return
+	}
+	c.write(func(k *book) {
+		if k.err != nil {
+			return
+		}
+		var text bytes.Buffer
+		if k.tape.beats == 0 {
+			text.WriteString(opening(q))
+		}
+		k.tape.beats++
+		k.tape.place(&b, q, c.options.Steer)
+		k.requests[n].Beat = b.name
+		b.print(&text)
+		if _, err := c.out.Write(text.Bytes()); err != nil {
+			k.err = fmt.Errorf("record beat %s: %w", b.name, err)
+			c.log.Error("recording ended", zap.Error(k.err))
+		}
+	})
+}
+
+// place names the beat and says what leads to it.
+func (t *tape) place(b *beat, q question, isSteer func(string) bool) {
+	what := "say"
+	if calls := b.calls(); len(calls) > 0 {
+		what = calls[0].tool
+	} else if b.fail != nil {
+		what = "fail"
+	}
+	b.name = fmt.Sprintf("%05d-%s", t.beats, plainName(what))
+	if q.forced == "none" || q.forced == "check_in" {
+		b.aside = q.forced
+		return
+	}
+	task := slices.IndexFunc(q.messages, func(m message) bool { return m.role == "user" })
+	for i := max(t.messages, task+1); i < len(q.messages); i++ {
+		if m := q.messages[i]; m.role == "user" && isSteer(m.text) {
+			b.on = &cue{steer: true}
+		}
+	}
+	t.messages = len(q.messages)
+}
+
+var (
+	notPlain  = regexp.MustCompile(`[^a-z0-9]+`)
+	plainWord = regexp.MustCompile(`^[!#-~]+$`)
+)
+
+// plainName makes a tool's name fit for a beat's.
+func plainName(tool string) string {
+	if name := strings.Trim(notPlain.ReplaceAllString(strings.ToLower(tool), "-"), "-"); name != "" {
+		return name
+	}
+	return "call"
+}
+
+// opening is what stands before the first beat.
+func opening(q question) string {
+	task := "(the first request bears no task)"
+	if i := slices.IndexFunc(q.messages, func(m message) bool { return m.role == "user" }); i >= 0 && strings.TrimSpace(q.messages[i].text) != "" {
+		task = q.messages[i].text
+	}
+	// An indented line is never taken for the head of a file.
+	task = strings.ReplaceAll("\n"+task, "\n-- ", "\n  -- ")[1:]
+	return firstLine + "\n\nA recorded session.\n-- task --\n" + strings.TrimRight(task, "\n") + "\n"
+}
+
+// print writes the beat as a file of a script.
+func (b beat) print(out *bytes.Buffer) {
+	fmt.Fprintf(out, "-- beats/%s --\n", b.name)
+	if b.on != nil {
+		out.WriteString("on steer\n")
+	}
+	if b.aside != "" {
+		fmt.Fprintf(out, "aside %s\n", b.aside)
+	}
+	if b.fail != nil {
+		b.fail.print(out)
+	}
+	for _, p := range b.parts {
+		p.print(out)
+	}
+	if b.end != "" {
+		fmt.Fprintf(out, "end %s\n", b.end)
+	}
+}
+
+func (f *failure) print(out *bytes.Buffer) {
+	fmt.Fprintf(out, "fail %d", f.status)
+	if f.retry > 0 {
+		fmt.Fprintf(out, " retry-after %s", f.retry)
+	}
+	out.WriteString("\n")
+	if body := f.body; body != "" {
+		if !blockSafe(body) {
+			body = bounded(body, 2000)
+		}
+		printBlock(out, body)
+	}
+}
+
+func (p part) print(out *bytes.Buffer) {
+	switch p.kind {
+	case delayPart:
+		fmt.Fprintf(out, "delay %s\n", p.wait)
+	case cutPart:
+		out.WriteString("cut\n")
+	case holdPart:
+		out.WriteString("hold\n")
+	case callPart:
+		name := p.tool
+		if !plainWord.MatchString(name) {
+			name = strconv.Quote(name)
+		}
+		printText(out, "call "+name, " raw", p.text)
+	case thinkPart, sayPart:
+		head := map[partKind]string{thinkPart: "think", sayPart: "say"}[p.kind] + " at once"
+		if p.pace > 0 {
+			head = strings.TrimSuffix(head, "at once") + strconv.FormatFloat(p.pace, 'f', 1, 64) + " words/s"
+		}
+		printText(out, head, "", p.text)
+	}
+}
+
+// printText writes a statement with a text that comes back as it is.
+func printText(out *bytes.Buffer, head, plain, text string) {
+	if text == "" && plain != "" || blockSafe(text) {
+		out.WriteString(head + plain + "\n")
+		printBlock(out, text)
+		return
+	}
+	out.WriteString(head + " quoted\n")
+	printBlock(out, strconv.Quote(text))
+}
+
+func printBlock(out *bytes.Buffer, text string) {
+	if text == "" {
+		return
+	}
+	for line := range strings.SplitSeq(text, "\n") {
+		out.WriteString("  " + line + "\n")
+	}
+}
+
+// blockSafe tells whether a text survives as an indented block.
+func blockSafe(text string) bool {
+	first, _, _ := strings.Cut(text, "\n")
+	if strings.TrimSpace(first) == "" || strings.HasSuffix(text, "\n") || !utf8.ValidString(text) {
+		return false
+	}
+	return !strings.ContainsFunc(text, func(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\t' })
+}
+
+// failure makes a beat of an answer that is none.
+func (h *hearing) failure(status int, retryAfter string) beat {
+	f := &failure{status: status, body: strings.TrimSpace(h.all.String())}
+	if status != http.StatusOK && status < 400 {
+		f.status = http.StatusBadGateway // a redirection is not followed, and no answer either
+	}
+	if seconds, err := strconv.Atoi(retryAfter); err == nil && seconds > 0 {
+		f.retry = time.Duration(seconds) * time.Second
+	}
+	return beat{fail: f}
+}
+
+// beat makes a beat of what was heard.
+func (h *hearing) beat(end error) beat {
+	h.finish()
+	if end == nil && !h.whole() && h.text+h.reasoning == "" && len(h.calls) == 0 {
+		return h.failure(http.StatusOK, "")
+	}
+	var b beat
+	if wait := h.first.Sub(h.begun).Round(10 * time.Millisecond); !h.first.IsZero() && wait > 0 {
+		b.parts = append(b.parts, part{kind: delayPart, wait: wait})
+	}
+	if h.reasoning != "" {
+		b.parts = append(b.parts, part{kind: thinkPart, text: h.reasoning, pace: h.pace()})
+	}
+	if h.text != "" || len(h.calls) == 0 && h.whole() {
+		b.parts = append(b.parts, part{kind: sayPart, text: h.text, pace: h.pace()})
+	}
+	calls := h.calls
+	if !h.whole() && len(calls) > 0 {
+		calls = calls[:len(calls)-1] // nobody knows whether the last one was complete
+	}
+	for _, c := range calls {
+		b.parts = append(b.parts, part{kind: callPart, tool: c.name, text: c.arguments})
+	}
+	switch {
+	case h.whole():
+		if h.reason != b.finish() && finishReason.MatchString(h.reason) {
+			b.end = h.reason
+		}
+	case errors.Is(end, errLeft):
+		b.parts = append(b.parts, part{kind: holdPart})
+	default:
+		b.parts = append(b.parts, part{kind: cutPart})
+	}
+	return b
+}

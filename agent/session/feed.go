@@ -1,0 +1,160 @@
+package session
+
+import (
+	"context"
+
+	"tandem/agent"
+	"tandem/agent/journal"
+	"tandem/protocol"
+)
+
+// feed is a client that follows the session. While it is told what came before, what comes is
+// held back for it.
+type feed struct {
+	client Client
+	live   bool
+	held   []note
+}
+
+type note struct {
+	method string
+	params []byte
+}
+
+// Attach makes a client follow the session from its next event on, and says where the session
+// stands. It is told nothing before Follow.
+func (s *Session) Attach(ctx context.Context, c Client) (Snapshot, error) {
+	at := make(chan Snapshot, 1)
+	err := s.send(ctx, message{do: func(context.Context) {
+		s.detach(c)
+		s.feeds = append(s.feeds, &feed{client: c})
+		at <- s.Now()
+	}})
+	if err != nil {
+		return Snapshot{}, err
+	}
+	select {
+	case now := <-at:
+		return now, nil
+	case <-s.ended:
+		return Snapshot{}, ErrEnded
+	}
+}
+
+// Follow tells an attached client the events after since up to the snapshot at which it was
+// attached, then what has come meanwhile, then what comes: each once, in order.
+func (s *Session) Follow(ctx context.Context, c Client, since int64, at Snapshot) error {
+	if since < at.State.Seq {
+		if err := s.past(since, at.State.Seq, c); err != nil {
+			return err
+		}
+	}
+	return s.send(ctx, message{do: func(context.Context) { s.release(c) }})
+}
+
+// Detach ends what a client is told.
+func (s *Session) Detach(c Client) {
+	// A session that has ended tells nobody anything: nothing is left to do then.
+	_ = s.send(context.Background(), message{do: func(context.Context) { s.detach(c) }})
+}
+
+func (s *Session) detach(c Client) {
+	kept := s.feeds[:0]
+	for _, f := range s.feeds {
+		if f.client != c {
+			kept = append(kept, f)
+		}
+	}
+	s.feeds = kept
+}
+
+func (s *Session) release(c Client) {
+	for _, f := range s.feeds {
+		if f.client == c && !f.live {
+			for _, n := range f.held {
+				f.client.Notify(n.method, n.params)
+			}
+			f.held, f.live = nil, true
+		}
+	}
+}
+
+// past tells a client the notifications of the events after since, up to upTo, from the journal.
+func (s *Session) past(since, upTo int64, c Client) error {
+	var state agent.State
+	_, err := journal.Read(s.path, func(line []byte) error {
+		r, err := decodeRecord(line)
+		if err != nil || r.Seq > upTo {
+			return nil // a bad record gives nothing, as when the session was opened
+		}
+		state, _ = r.replay(state, func(before, after agent.State, e agent.Event) {
+			if after.Seq <= since || after.Seq > upTo {
+				return
+			}
+			if n, ok := after.Notify(before, e); ok {
+				if params, err := plain(n.Params); err == nil {
+					c.Notify(n.Method, params)
+				}
+			}
+		})
+		return nil
+	})
+	return err
+}
+
+// History reads events after since from the journal, at most limit of them.
+func (s *Session) History(since int64, limit int) (protocol.HistoryResult, error) {
+	var out protocol.HistoryResult
+	_, err := journal.Read(s.path, func(line []byte) error {
+		r, err := decodeRecord(line)
+		if err != nil || out.More {
+			return nil
+		}
+		for _, e := range r.history() {
+			if e.Seq <= since {
+				continue
+			}
+			if len(out.Events) == limit {
+				out.More = true
+				return nil
+			}
+			out.Events = append(out.Events, e)
+		}
+		return nil
+	})
+	return out, err
+}
+
+func (s *Session) notify(before agent.State, e agent.Event) {
+	if n, ok := s.state.Notify(before, e); ok {
+		s.tell(n.Method, n.Params)
+	}
+}
+
+// text streams words of the agent. They are ephemeral: seq is the last durable event.
+func (s *Session) text(op, delta string) {
+	s.tell(protocol.NoteText, protocol.TextParams{Event: s.head(), OperationID: op, Delta: s.clean(delta)})
+}
+
+func (s *Session) head() protocol.Event {
+	return protocol.Event{SessionID: s.state.Started.ID, Seq: s.state.Seq}
+}
+
+// tell tells every client, encoded once.
+func (s *Session) tell(method string, params any) {
+	if len(s.feeds) == 0 {
+		return
+	}
+	encoded, err := plain(params)
+	if err != nil {
+		s.log("notify " + method + ": " + err.Error())
+		return
+	}
+	for _, f := range s.feeds {
+		if f.live {
+			f.client.Notify(method, encoded)
+		} else if method != protocol.NoteText { // words are ephemeral
+			f.held = append(f.held, note{method, encoded})
+		}
+	}
+}

@@ -1,0 +1,416 @@
+// Package session runs one session: a goroutine owns its state and, for each input, decides,
+// appends one record, applies and notifies, and reconciles what runs with what should run.
+// Nothing else starts or cancels anything. It does not know what the facts mean, how work is
+// done (World does), or who listens.
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"tandem/agent"
+	"tandem/agent/journal"
+	"tandem/protocol"
+)
+
+// World does the work.
+type World interface {
+	// Do does a job until it has ended, or stops it when ctx ends, and says once how it ended.
+	Do(ctx context.Context, j Job) agent.Input
+}
+
+// Job is a work as the world does it.
+type Job struct {
+	agent.Work
+	// Said tells what the job has said since it was last called: words of an answer, output of a command.
+	Said func(text string)
+	// Freeze gives true when the job has to stand still and false when it may go on.
+	Freeze <-chan bool
+}
+
+// Journal keeps records durably.
+type Journal interface {
+	Append(record []byte) error
+	Close() error
+}
+
+// Client is told what happens, in order. Notify must not block.
+type Client interface {
+	Notify(method string, params []byte)
+}
+
+// Options of a session. World is needed.
+type Options struct {
+	World World
+	// Redact takes secrets out of a text; nil leaves it as it is.
+	Redact func(text string) string
+	// Log is told of what no client can be told: a damaged journal, say. It may be nil.
+	Log func(text string)
+}
+
+// Session is a session that runs. Its methods may be called from any goroutine.
+type Session struct {
+	path  string
+	opts  Options
+	inbox chan message
+	ended chan struct{}
+	now   atomic.Pointer[Snapshot]
+
+	// What follows belongs to the goroutine of run.
+	journal Journal
+	state   agent.State
+	updated time.Time
+	running map[string]*job
+	feeds   []*feed
+	keys    map[string]Receipt
+	unsaved []message // inputs of the world that could not be journaled yet
+	halted  error     // why they could not
+	closing bool
+}
+
+// Snapshot is a session at one moment.
+type Snapshot struct {
+	State   agent.State
+	Updated time.Time
+}
+
+// View is the session as clients see it.
+func (s Snapshot) View() protocol.Session { return s.State.View(s.Updated) }
+
+// Receipt is what an input led to: its events, and the session with them.
+type Receipt struct {
+	Snapshot
+	Events []agent.Event
+}
+
+// ErrEnded says that the session's goroutine has ended.
+var ErrEnded = errors.New("the session is closed")
+
+// message is what comes to the session's goroutine.
+type message struct {
+	in    agent.Input
+	key   string
+	reply chan<- answer
+	job   *job                      // whose report it is
+	said  string                    // what a job has said
+	do    func(ctx context.Context) // something to be done in between, such as attaching
+}
+
+type answer struct {
+	receipt Receipt
+	err     error
+}
+
+// job is a work that was started.
+type job struct {
+	work     agent.Work
+	cancel   context.CancelFunc
+	freeze   chan bool
+	said     string // what it has said so far; of a command the tail of it
+	reported bool
+}
+
+// Create makes a new session with its journal at path and its first input.
+func Create(ctx context.Context, path, key string, start agent.Start, o Options) (*Session, Receipt, error) {
+	j, _, err := journal.Open(path, func([]byte) error { return errors.New("this session exists already") })
+	if err != nil {
+		return nil, Receipt{}, err
+	}
+	s := fresh(path, j, o)
+	go s.run()
+	receipt, err := s.Post(ctx, key, start)
+	if err != nil {
+		return nil, Receipt{}, errors.Join(err, s.Close())
+	}
+	return s, receipt, nil
+}
+
+// Open goes on with the session whose journal is at path. What ran when it was last open is
+// lost, and told so. The error is journal.ErrLocked where another process runs it.
+func Open(path string, o Options) (*Session, error) {
+	s := fresh(path, nil, o)
+	j, damage, err := journal.Open(path, s.load)
+	if err != nil {
+		return nil, err
+	}
+	if damage.Torn > 0 || damage.Skipped > 0 {
+		s.log(fmt.Sprintf("journal %s: %d bytes of a torn record cut, %d bad records skipped", path, damage.Torn, damage.Skipped))
+	}
+	if s.state.Seq == 0 {
+		return nil, errors.Join(fmt.Errorf("journal %s holds no session", path), j.Close())
+	}
+	s.journal = j
+	go s.run()
+	if _, err := s.Post(context.Background(), "", agent.Reopened{}); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
+// Load reads a session's journal without running it, for one that only looks.
+func Load(path string) (Snapshot, error) {
+	s := fresh(path, nil, Options{})
+	if _, err := journal.Read(path, s.load); err != nil {
+		return Snapshot{}, err
+	}
+	return Snapshot{s.state, s.updated}, nil
+}
+
+func fresh(path string, j Journal, o Options) *Session {
+	s := &Session{path: path, opts: o, journal: j, inbox: make(chan message, 64), ended: make(chan struct{}),
+		running: map[string]*job{}, keys: map[string]Receipt{}}
+	s.now.Store(&Snapshot{})
+	return s
+}
+
+// load takes one record of the journal. One that cannot be read is passed over with a word in
+// the log: the session is worth more than its damage.
+func (s *Session) load(line []byte) error {
+	r, err := decodeRecord(line)
+	if err != nil {
+		s.log(fmt.Sprintf("journal %s: %v", s.path, err))
+		return nil
+	}
+	var events []agent.Event
+	state, err := r.replay(s.state, func(_, _ agent.State, e agent.Event) { events = append(events, e) })
+	if err != nil {
+		s.log(fmt.Sprintf("journal %s: %v", s.path, err))
+	}
+	s.state, s.updated = state, r.At
+	s.now.Store(&Snapshot{s.state, s.updated})
+	if r.Key != "" {
+		s.keys[r.Key] = Receipt{Snapshot{s.state, s.updated}, events}
+	}
+	return nil
+}
+
+func (s *Session) log(text string) {
+	if s.opts.Log != nil {
+		s.opts.Log(text)
+	}
+}
+
+func (s *Session) clean(text string) string {
+	if s.opts.Redact == nil {
+		return text
+	}
+	return s.opts.Redact(text)
+}
+
+// Now is the session as it is.
+func (s *Session) Now() Snapshot { return *s.now.Load() }
+
+// Post hands an input to the session and waits until what it led to is on disk, or until it is
+// refused. The same key again gets the first receipt and does nothing twice; the key "" is none.
+func (s *Session) Post(ctx context.Context, key string, in agent.Input) (Receipt, error) {
+	reply := make(chan answer, 1)
+	if err := s.send(ctx, message{in: in, key: key, reply: reply}); err != nil {
+		return Receipt{}, err
+	}
+	select {
+	case a := <-reply:
+		return a.receipt, a.err
+	case <-s.ended:
+		return Receipt{}, ErrEnded
+	}
+}
+
+func (s *Session) send(ctx context.Context, m message) error {
+	select {
+	case s.inbox <- m:
+		return nil
+	case <-s.ended:
+		return ErrEnded
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Close stops the session where it is: what runs is ended, as in a pause, and told so in the
+// journal. The session can be opened again.
+func (s *Session) Close() error {
+	closed := make(chan error, 1)
+	err := s.send(context.Background(), message{do: func(ctx context.Context) { closed <- s.close(ctx) }})
+	if errors.Is(err, ErrEnded) {
+		return nil
+	}
+	<-s.ended
+	return <-closed
+}
+
+// run owns the session until it is closed.
+func (s *Session) run() {
+	defer close(s.ended)
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	retry := time.NewTicker(unsavedRetry)
+	defer retry.Stop()
+	for !s.closing {
+		select {
+		case m := <-s.inbox:
+			s.take(ctx, m)
+		case <-retry.C:
+			s.saveUnsaved(ctx)
+		}
+	}
+}
+
+func (s *Session) take(ctx context.Context, m message) {
+	switch {
+	case m.do != nil:
+		m.do(ctx)
+	case m.in == nil:
+		s.heard(m.job, m.said)
+	case m.job != nil:
+		m.job.reported = true
+		m.job.cancel()
+		s.takeReport(ctx, m)
+	default:
+		receipt, err := s.decide(ctx, m.key, m.in)
+		m.reply <- answer{receipt, err}
+	}
+}
+
+// decide is one turn of the wheel: decide, append, apply and notify, reconcile.
+func (s *Session) decide(ctx context.Context, key string, in agent.Input) (Receipt, error) {
+	if r, ok := s.keys[key]; ok && key != "" {
+		return r, nil
+	}
+	if !s.saveUnsaved(ctx) {
+		return Receipt{}, s.halted
+	}
+	at := time.Now().UTC()
+	in = redacted(in, s.opts.Redact)
+	events, err := s.state.Decide(agent.At{Time: at, Partial: s.partial(), Input: in})
+	if err != nil {
+		return Receipt{}, err
+	}
+	if len(events) == 0 {
+		s.reconcile(ctx)
+		return Receipt{Snapshot: s.Now()}, nil
+	}
+	if err := s.append(at, key, events); err != nil {
+		return Receipt{}, fmt.Errorf("nothing was changed, because the journal cannot be written: %w", err)
+	}
+	s.updated = at
+	for _, e := range events {
+		before := s.state
+		s.state = s.state.Apply(e)
+		s.notify(before, e)
+	}
+	s.now.Store(&Snapshot{s.state, s.updated})
+	receipt := Receipt{Snapshot{s.state, s.updated}, events}
+	if key != "" {
+		s.keys[key] = receipt
+	}
+	s.reconcile(ctx)
+	return receipt, nil
+}
+
+func (s *Session) append(at time.Time, key string, events []agent.Event) error {
+	line, err := encode(s.state.Seq+1, at, key, events)
+	if err != nil {
+		return err
+	}
+	return s.journal.Append(line)
+}
+
+// unsavedRetry is how often the journal is tried again while the disk is full.
+const unsavedRetry = 2 * time.Second
+
+// takeReport takes what a job says of its end. It may not be lost: where the journal cannot be
+// written it is kept, and nothing new begins until it is on disk.
+func (s *Session) takeReport(ctx context.Context, m message) {
+	if m.in == nil {
+		return
+	}
+	_, err := s.decide(ctx, "", m.in)
+	if err == nil {
+		return
+	}
+	if len(s.unsaved) == 0 {
+		s.halt(err)
+	}
+	s.halted = err
+	s.unsaved = append(s.unsaved, m)
+}
+
+// saveUnsaved journals what could not be journaled before, and says whether nothing is left.
+func (s *Session) saveUnsaved(ctx context.Context) bool {
+	if len(s.unsaved) == 0 {
+		return true
+	}
+	waiting := s.unsaved
+	s.unsaved = nil
+	for i, m := range waiting {
+		if _, err := s.decide(ctx, "", m.in); err != nil {
+			s.unsaved, s.halted = waiting[i:], err
+			return false
+		}
+	}
+	s.tell(protocol.NoteModeChanged, protocol.ModeChangedParams{Event: s.head(), Mode: s.state.Mode, Initiative: s.state.Initiative,
+		Reason: "the journal can be written again"})
+	return true
+}
+
+// halt tells the clients that the session stands still, because nothing can be made durable.
+func (s *Session) halt(err error) {
+	s.log(err.Error())
+	reason := fmt.Sprintf("%v; free some space and the session goes on by itself", err)
+	s.tell(protocol.NoteModeChanged, protocol.ModeChangedParams{Event: s.head(), Mode: protocol.Paused, Initiative: protocol.DeveloperInitiative,
+		Pause: &protocol.Pause{By: protocol.PausedByRecovery, Reason: reason}, Reason: reason})
+}
+
+// partial is what the running jobs have said so far.
+func (s *Session) partial() []agent.Partial {
+	var out []agent.Partial
+	for id, j := range s.running {
+		if j.said != "" && !j.reported {
+			out = append(out, agent.Partial{Op: id, Text: s.clean(j.said)})
+		}
+	}
+	slices.SortFunc(out, func(a, b agent.Partial) int { return strings.Compare(a.Op, b.Op) })
+	return out
+}
+
+// close ends what runs, as in a pause, and lets it report before the journal is closed.
+func (s *Session) close(ctx context.Context) error {
+	s.closing = true
+	if s.state.Mode == protocol.Executing {
+		if _, err := s.decide(ctx, "", agent.Pause{End: true}); err != nil {
+			s.log(err.Error())
+		}
+	}
+	for _, j := range s.running {
+		j.cancel()
+	}
+	for s.anyRunning() {
+		m := <-s.inbox
+		switch {
+		case m.reply != nil:
+			m.reply <- answer{err: ErrEnded}
+		case m.job != nil && m.in != nil:
+			m.job.reported = true
+			if _, asked := m.job.work.Job.(agent.Ask); !asked { // an answer that was cut short is asked for again
+				s.takeReport(ctx, m)
+			}
+		case m.do != nil:
+			m.do(ctx)
+		}
+	}
+	return s.journal.Close()
+}
+
+func (s *Session) anyRunning() bool {
+	for _, j := range s.running {
+		if !j.reported {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,89 @@
+package agent
+
+import (
+	"encoding/json"
+	"time"
+
+	"tandem/protocol"
+)
+
+// Work is a thing that should be running now. The session starts what is listed and does not
+// run, cancels what runs and is not listed, and freezes what is listed frozen; nothing else in
+// Tandem starts or cancels anything.
+type Work struct {
+	ID     string
+	Frozen bool
+	Job    Job
+}
+
+// Job is what a Work does.
+type Job interface{ job() }
+
+type (
+	// Ask puts a question to the model.
+	Ask struct {
+		Model    string
+		Messages chain[json.RawMessage]
+		Force    string
+		Silent   bool
+		Attempt  int // how many questions in a row got no answer before this one
+	}
+	// Run runs a tool of effect read, write or execute.
+	Run struct {
+		Tool      string
+		Arguments string
+	}
+	// Verify runs a step's verification.
+	Verify struct{ Command string }
+	// Revert takes the edits of operations back, the newest first.
+	Revert struct{ Edits []Past }
+	// Wait reports when a time has come.
+	Wait struct{ Until time.Time }
+)
+
+func (Ask) job()    {}
+func (Run) job()    {}
+func (Verify) job() {}
+func (Revert) job() {}
+func (Wait) job()   {}
+
+// All yields the messages of a question in order. It may be called from any goroutine.
+func (a Ask) All() []json.RawMessage { return a.Messages.all() }
+
+// Work lists what should be running.
+func (s State) Work() []Work {
+	if !s.alive() && len(s.Open) == 0 {
+		return nil
+	}
+	var work []Work
+	if q := s.Question; q != nil {
+		work = append(work, Work{ID: q.ID, Job: Ask{Model: s.Started.Model, Messages: s.talk,
+			Force: q.Force, Silent: q.Silent, Attempt: s.Retry.InARow}})
+	}
+	for _, c := range s.Open {
+		if c.Op.Status == protocol.OpQueued || c.Stop != nil {
+			continue
+		}
+		if job := s.jobOf(c); job != nil {
+			work = append(work, Work{ID: c.Op.ID, Frozen: c.Frozen, Job: job})
+		}
+	}
+	if next, ok := s.until(); ok && s.alive() {
+		work = append(work, Work{ID: "wait " + next.Format(time.RFC3339Nano), Job: Wait{next}})
+	}
+	return work
+}
+
+func (s State) jobOf(c Call) Job {
+	switch c.Op.Tool {
+	case toolVerify:
+		return Verify{c.Op.Target}
+	case toolUpdatePlan:
+		var args planArguments
+		if c.Taken || arguments(toolUpdatePlan, c.Arguments, &args) != nil {
+			return nil
+		}
+		return Revert{s.reverts(args)}
+	}
+	return Run{Tool: c.Op.Tool, Arguments: c.Arguments}
+}

@@ -1,0 +1,200 @@
+package workspace
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// corpusCase is one case of the corpus of edits, in its own notation.
+type corpusCase struct {
+	ID, Name, Path, Edit, Setup string
+	Kind                        string `json:"edit_kind"`
+	Original                    *string
+	OriginalB64                 string `json:"original_b64"`
+	Expected                    *string
+	ExpectedB64                 string  `json:"expected_b64"`
+	ExpectedAlt                 *string `json:"expected_alt"`
+	ExpectMode                  string  `json:"expect_mode"`
+	Refuse                      string
+	Accept                      []string
+}
+
+func TestCorpus(t *testing.T) {
+	dir := os.Getenv("TANDEM_CORPUS")
+	if dir == "" {
+		t.Skip("TANDEM_CORPUS does not name the folder of the corpus")
+	}
+	names, err := filepath.Glob(filepath.Join(dir, "edits", "[0-9]*.json"))
+	if err != nil || len(names) == 0 {
+		t.Fatalf("no cases below %s: %v", dir, err)
+	}
+	ran := 0
+	for _, name := range names {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var c corpusCase
+		if err := json.Unmarshal(data, &c); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if !slices.Contains([]string{"old_new", "search_replace", "whole_file"}, c.Kind) {
+			continue
+		}
+		ran++
+		t.Run(c.ID, func(t *testing.T) { c.run(t) })
+	}
+	if ran < 10 {
+		t.Fatalf("only %d cases are of the kinds that the tools take", ran)
+	}
+}
+
+func (c *corpusCase) run(t *testing.T) {
+	w, home := open(t, Options{})
+	at := filepath.Join(w.Dir(), c.Path)
+	c.prepare(t, w.Dir(), at)
+	before := tree(t, home)
+	path, err := c.apply(w)
+	after := tree(t, home)
+	t.Logf("%s: %s: %v", c.Name, path, err)
+	if err != nil {
+		if strings.Join(before, "\n") != strings.Join(after, "\n") {
+			t.Fatalf("refused, and yet the files changed\nbefore %q\nafter  %q", before, after)
+		}
+		if !c.allows("refuse") && !(c.allows("no-op")) {
+			t.Fatalf("refused: %v", err)
+		}
+		return
+	}
+	got, err := os.ReadFile(at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Contains(c.results(), string(got)) {
+		t.Fatalf("got  %q\nwant %q (refuse: %q)", got, c.results(), c.Refuse)
+	}
+	if c.ExpectMode == "" {
+		return
+	}
+	info, err := os.Stat(at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want, _ := strconv.ParseUint(c.ExpectMode, 8, 32); info.Mode().Perm() != os.FileMode(want) {
+		t.Fatalf("mode %o, want %s", info.Mode().Perm(), c.ExpectMode)
+	}
+}
+
+// prepare lays out the case. A file that the setup replaces by a link is not written.
+func (c *corpusCase) prepare(t *testing.T, dir, at string) {
+	data := []byte(nil)
+	if c.OriginalB64 != "" {
+		data, _ = base64.StdEncoding.DecodeString(c.OriginalB64)
+	} else if c.Original != nil {
+		data = []byte(*c.Original)
+	}
+	if data != nil && !strings.Contains(c.Setup, "ln -s") {
+		write(t, at, string(data))
+	}
+	if c.Setup == "" {
+		return
+	}
+	cmd := exec.Command("sh", "-c", c.Setup)
+	cmd.Dir = dir
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("setup: %v: %s", err, out)
+	}
+}
+
+// allows tells whether an outcome is one of those that the case takes.
+func (c *corpusCase) allows(outcome string) bool {
+	if c.Accept != nil {
+		return slices.Contains(c.Accept, outcome)
+	}
+	return outcome == "refuse" && c.Refuse != "" || outcome == "expected" && c.Refuse == ""
+}
+
+// results are the contents that the case takes. Where applying is allowed beside a refusal
+// that is preferred, expected_alt says what it gives.
+func (c *corpusCase) results() []string {
+	var all []string
+	if c.allows("expected") && c.Expected != nil {
+		all = append(all, *c.Expected)
+	}
+	if c.allows("expected") && c.ExpectedB64 != "" {
+		data, _ := base64.StdEncoding.DecodeString(c.ExpectedB64)
+		all = append(all, string(data))
+	}
+	if (c.allows("expected_alt") || c.allows("expected") && c.Refuse != "") && c.ExpectedAlt != nil {
+		all = append(all, *c.ExpectedAlt)
+	}
+	return all
+}
+
+func (c *corpusCase) apply(w *Workspace) (path string, err error) {
+	switch c.Kind {
+	case "whole_file":
+		_, err = w.Write(t0, c.Path, c.Edit)
+		return c.Path, err
+	case "old_new":
+		var e struct {
+			Old string `json:"old_string"`
+			New string `json:"new_string"`
+			All bool   `json:"replace_all"`
+		}
+		if err := json.Unmarshal([]byte(c.Edit), &e); err != nil {
+			return c.Path, err
+		}
+		_, err = w.Edit(t0, c.Path, []Edit{{Old: e.Old, New: e.New, ReplaceAll: e.All}})
+		return c.Path, err
+	}
+	path, edits, err := parseBlocks(c.Edit, c.Path)
+	if err == nil {
+		_, err = w.Edit(t0, path, edits)
+	}
+	return path, err
+}
+
+var (
+	opening = regexp.MustCompile(`^<{5,9} SEARCH>?$`)
+	middle  = regexp.MustCompile(`^={7}$`)
+	closing = regexp.MustCompile(`^>{5,9} REPLACE$`)
+	escaped = regexp.MustCompile(`(?m)^\\([<=>]{7})`)
+)
+
+// parseBlocks reads the corpus' notation of blocks: it is no form that a tool takes.
+func parseBlocks(text, path string) (string, []Edit, error) {
+	var edits []Edit
+	part := 0
+	var halves [2]strings.Builder
+	for l := range strings.SplitSeq(strings.TrimSuffix(text, "\n"), "\n") {
+		switch {
+		case part == 0 && opening.MatchString(l):
+			part = 1
+		case part == 1 && middle.MatchString(l):
+			part = 2
+		case part == 2 && closing.MatchString(l):
+			edits = append(edits, Edit{Old: escaped.ReplaceAllString(halves[0].String(), "$1"), New: escaped.ReplaceAllString(halves[1].String(), "$1")})
+			halves = [2]strings.Builder{}
+			part = 0
+		case part > 0:
+			fmt.Fprintf(&halves[part-1], "%s\n", l)
+		case l != "" && !strings.HasPrefix(l, "`"):
+			path = l
+		}
+	}
+	if part != 0 || len(edits) == 0 {
+		return path, nil, errors.New("a block is not complete")
+	}
+	return path, edits, nil
+}

@@ -1,0 +1,19 @@
+// Package workspace reaches the files of one workspace: it lists, searches, reads, edits,
+// writes, moves and deletes them, and remembers what stood there before.
+//
+// Everything goes through one os.Root, so no path, link or move leads out. A mutation is
+// all or nothing: the new bytes are written beside the file, synced and renamed over it,
+// after a last look that nobody else changed it. Text is matched without regard to line
+// ends, byte order mark and encoding, and is written back in the file's own.
+//
+// An edit matches in tiers, from exact bytes over trailing blanks to a uniform shift of the
+// indentation; each tier counts only with a unique match, and a refusal shows what would
+// have matched. The lines that an edit leaves alone keep their own bytes.
+//
+// What the agent last saw of a file is remembered as a digest: a file that changed since is
+// not edited, overwritten, moved or deleted before the agent was shown the change.
+//
+// Not kept by a mutation: extended attributes, and hard links, whose other names keep the
+// old content. The package runs no command but ripgrep, takes nothing back (that is a merge,
+// made elsewhere from the images kept here), and does not know sessions, plans or models.
+package workspace

@@ -1,0 +1,184 @@
+//go:build unix
+
+package workspace
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// Each way out is tried with each tool; what lies outside must neither be told nor changed.
+func TestNoWayOut(t *testing.T) {
+	w, home := open(t, Options{})
+	write(t, filepath.Join(home, "out/secret.txt"), "TOP-SECRET")
+	lay(t, w, map[string]string{"in.txt": "in\n", "sub/in.txt": "in\n"})
+	for name, target := range map[string]string{
+		"link": "../out", "abs": filepath.Join(home, "out"), "file": "../out/secret.txt", "chain": "link", "sub/up": "../../out",
+		"dangling": "../out/new.txt", "loop": "loop",
+	} {
+		if err := os.Symlink(target, filepath.Join(w.Dir(), name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	before := tree(t, filepath.Join(home, "out"))
+	for _, path := range []string{
+		"../out/secret.txt", "sub/../../out/secret.txt", filepath.Join(home, "out/secret.txt"), "/etc/passwd", "link/secret.txt", "abs/secret.txt",
+		"file", "chain/secret.txt", "sub/up/secret.txt", "dangling", "link/new.txt", "loop/x", "..", "/", "file:///etc/passwd", "a\x00b",
+		w.Dir() + "/../out/secret.txt", w.Dir() + "x", "./../ws/../out/secret.txt",
+	} {
+		for name, call := range everyTool(w, path) {
+			text, err := call()
+			if err == nil && !(path == "file" || path == "dangling") || strings.Contains(text, "SECRET") {
+				t.Errorf("%s %s was taken: %q", name, path, text)
+			}
+			if err != nil && strings.Contains(err.Error(), "SECRET") {
+				t.Errorf("%s %s tells: %v", name, path, err)
+			}
+		}
+	}
+	if after := tree(t, filepath.Join(home, "out")); strings.Join(before, "") != strings.Join(after, "") {
+		t.Fatalf("something outside changed: %q", after)
+	}
+}
+
+// everyTool calls each tool on a path. A link itself may be moved or deleted, so those are
+// left out where they would only take the link.
+func everyTool(w *Workspace, path string) map[string]func() (string, error) {
+	calls := map[string]func() (string, error){
+		"read": func() (string, error) { r, err := w.Read(path, 0, 0); return r.Text, err },
+		"edit": func() (string, error) {
+			r, err := w.Edit(t0, path, []Edit{{Old: "TOP", New: "x"}})
+			return r.Diff, err
+		},
+		"write": func() (string, error) { r, err := w.Write(t0, path, "x"); return r.Diff, err },
+		"fill":  func() (string, error) { r, err := w.Edit(t0, path, []Edit{{New: "x"}}); return r.Diff, err },
+		"list": func() (string, error) {
+			l, err := w.List(t0, path, "")
+			return strings.Join(l.Entries, " "), err
+		},
+		"search": func() (string, error) {
+			f, err := w.Search(t0, Query{Pattern: "TOP", Path: path})
+			if len(f.Matches) > 0 {
+				return f.Matches[0].Text, err
+			}
+			return "", err
+		},
+		"move to": func() (string, error) { _, err := w.Move(t0, "in.txt", path); return "", err },
+	}
+	if path != "file" && path != "dangling" {
+		calls["move"] = func() (string, error) { _, err := w.Move(t0, path, "moved"); return "", err }
+		calls["delete"] = func() (string, error) { _, err := w.Delete(t0, path); return "", err }
+	}
+	return calls
+}
+
+// A link that is swapped between the look and the deed meets the root itself.
+func TestLinkSwappedInBetween(t *testing.T) {
+	w, home := open(t, Options{})
+	write(t, filepath.Join(home, "out/f"), "outside\n")
+	lay(t, w, map[string]string{"dir/f": "inside\n"})
+	f, err := w.load("dir/f")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(filepath.Join(w.Dir(), "dir"), filepath.Join(w.Dir(), "was")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("../out", filepath.Join(w.Dir(), "dir")); err != nil {
+		t.Fatal(err)
+	}
+	before := tree(t, filepath.Join(home, "out"))
+	if _, err := w.replace(f, []byte("mine\n")); !errors.Is(err, ErrOutside) {
+		t.Fatalf("written through the link: %v", err)
+	}
+	if _, err := w.fetch("dir/f"); !errors.Is(err, ErrOutside) {
+		t.Fatalf("read through the link: %v", err)
+	}
+	if strings.Join(before, "") != strings.Join(tree(t, filepath.Join(home, "out")), "") {
+		t.Fatal("something outside changed")
+	}
+}
+
+func TestNames(t *testing.T) {
+	w, home := open(t, Options{})
+	lay(t, w, map[string]string{"a/f": "x\n"})
+	if err := os.Symlink("ws", filepath.Join(home, "other")); err != nil {
+		t.Fatal(err)
+	}
+	for link, target := range map[string]string{"inner": "a", "absolute": filepath.Join(w.Dir(), "a"), "a/back": "../a/f"} {
+		if err := os.Symlink(target, filepath.Join(w.Dir(), link)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, given := range []string{
+		"a/f", "./a/f", "a//f", "a/../a/f", w.Dir() + "/a/f", home + "/other/a/f", "file://" + w.Dir() + "/a/f", "inner/f", "absolute/f", "a/back", "inner/../a/back",
+	} {
+		if name, err := w.Name(given); err != nil || name != "a/f" {
+			t.Errorf("%s is %s (%v)", given, name, err)
+		}
+		if text, err := w.Read(given, 0, 0); err != nil || text.Text != "x\n" {
+			t.Errorf("read %s: %q (%v)", given, text.Text, err)
+		}
+	}
+}
+
+func TestGitIsNotWritten(t *testing.T) {
+	w, home := open(t, Options{})
+	lay(t, w, map[string]string{".git/config": "[core]\n", "sub/.git/HEAD": "ref\n", "f": "x\n", ".gitignore": "*.o\n"})
+	if err := os.Symlink(".git", filepath.Join(w.Dir(), "innocent")); err != nil {
+		t.Fatal(err)
+	}
+	before := tree(t, home)
+	for _, path := range []string{".git/config", ".git", ".GIT/config", "sub/.git/HEAD", ".git/hooks/pre-commit", "innocent/config", ".git ./config"} {
+		for name, call := range everyTool(w, path) {
+			if name == "read" || name == "list" || name == "search" {
+				continue
+			}
+			if path == "innocent/config" || !strings.HasPrefix(name, "move to") {
+				if _, err := call(); err == nil {
+					t.Errorf("%s %s was taken", name, path)
+				}
+			}
+		}
+	}
+	if strings.Join(before, "") != strings.Join(tree(t, home), "") {
+		t.Fatal("something changed")
+	}
+	if _, err := w.Edit(t0, ".gitignore", []Edit{{Old: "*.o", New: "*.a"}}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestMissingNamesSimilar(t *testing.T) {
+	w, _ := open(t, Options{})
+	lay(t, w, map[string]string{"src/file.ts": "", "docs/readme.md": "", "src/other.go": ""})
+	for given, want := range map[string]string{`src\file_ts`: "src/file.ts", "src/fil.ts": "src/file.ts", "readme.md": "docs/readme.md", "a/src/other.go": "src/other.go"} {
+		_, err := w.Read(given, 0, 0)
+		if !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", given, err)
+		}
+	}
+	if _, err := w.Read("nothing/like/this.rs", 0, 0); err == nil || strings.Contains(err.Error(), "did you mean") {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestSpecialFilesAreLeftAlone(t *testing.T) {
+	w, _ := open(t, Options{})
+	lay(t, w, map[string]string{"dir/f": "x\n"})
+	makePipe(t, filepath.Join(w.Dir(), "pipe"))
+	for _, path := range []string{"pipe", "dir", "."} {
+		for name, call := range everyTool(w, path) {
+			if name == "list" || name == "search" || name == "move" {
+				continue
+			}
+			if _, err := call(); err == nil {
+				t.Errorf("%s %s was taken", name, path)
+			}
+		}
+	}
+}

@@ -1,0 +1,523 @@
+package agent
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"tandem/protocol"
+)
+
+// A world does in tests what agent/session does, without running anything: it posts inputs,
+// keeps the records, and watches that every promise of the core holds after each of them.
+type world struct {
+	state   State
+	now     time.Time
+	partial []Partial
+	records [][]Event
+	written []string        // each event as it was encoded when it was decided
+	notes   []string        // what clients were told, encoded
+	talk    []string        // the conversation after the last record
+	listed  map[string]bool // the work that is listed
+	over    map[string]bool // the work that is over
+	closed  map[string]int  // how often each operation ended
+	told    map[string]int  // in how many notifications it had ended
+	steers  []steerSeen
+	faults  []string
+}
+
+// steerSeen is a steer as the events tell of it.
+type steerSeen struct {
+	id, text  string
+	when      protocol.When
+	heard     int // its place among all that were heard, from 1
+	withdrawn bool
+}
+
+var morning = time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)
+
+func newWorld() *world {
+	return &world{now: morning, listed: map[string]bool{}, over: map[string]bool{}, closed: map[string]int{}, told: map[string]int{}}
+}
+
+// replayed is a world that has just read records from disk.
+func replayed(records [][]Event, now time.Time) *world {
+	w := newWorld()
+	w.now = now
+	for _, r := range records {
+		w.take(r)
+	}
+	w.listed = map[string]bool{}
+	return w
+}
+
+func (w *world) fault(format string, args ...any) {
+	w.faults = append(w.faults, fmt.Sprintf(format, args...))
+}
+
+func (w *world) post(in Input) ([]Event, error) {
+	before := w.state
+	events, err := before.Decide(At{Time: w.now, Partial: w.partial, Input: in})
+	if err != nil {
+		if len(events) > 0 {
+			w.fault("a refused %T has events: %v", in, events)
+		}
+		return nil, err
+	}
+	w.take(events)
+	w.trueOutcome(before, in, events)
+	if _, ok := in.(TimePassed); ok {
+		w.noOldWait()
+	}
+	if _, ok := in.(Reopened); ok {
+		w.relist(true)
+	}
+	w.relist(false)
+	return events, nil
+}
+
+// take applies one record and looks at every state between.
+func (w *world) take(events []Event) {
+	w.records = append(w.records, events)
+	compacted := false
+	for _, e := range events {
+		before := w.state
+		w.state = before.Apply(e)
+		if w.state.Seq != before.Seq+1 {
+			w.fault("the event after %d is %d", before.Seq, w.state.Seq)
+		}
+		w.onDisk(e)
+		w.tell(before, e)
+		w.witness(before, e)
+		_, again := e.(Compacted)
+		compacted = compacted || again
+	}
+	w.atRest(compacted)
+}
+
+// onDisk says that an event comes back from disk as it was.
+func (w *world) onDisk(e Event) {
+	text := encode(e)
+	w.written = append(w.written, text)
+	back, err := Decode(Kind(e), []byte(text))
+	if err != nil {
+		w.fault("decode %s: %v", Kind(e), err)
+	} else if encode(back) != text {
+		w.fault("%s came back as %s, was %s", Kind(e), encode(back), text)
+	}
+}
+
+// tell notes what clients are told of an event. A list is never null on the wire.
+func (w *world) tell(before State, e Event) {
+	n, ok := w.state.Notify(before, e)
+	if !ok {
+		return
+	}
+	text := n.Method + " " + encode(n.Params)
+	w.notes = append(w.notes, text)
+	if strings.Contains(text, ":null") {
+		w.fault("null on the wire: %s", text)
+	}
+	if p, ok := n.Params.(protocol.ProgressParams); ok && terminal(p.Operation.Status) {
+		w.told[p.Operation.ID]++
+		if w.told[p.Operation.ID] > 1 {
+			w.fault("%s was told to have ended twice", p.Operation.ID)
+		}
+	}
+}
+
+// witness holds each fact against the state that it came upon.
+func (w *world) witness(before State, e Event) {
+	switch e := e.(type) {
+	case Began:
+		w.mayHaveBegun(before, e)
+	case Returned:
+		w.close(before, e.Op)
+	case Cancelled:
+		w.close(before, e.Op)
+	case Lost:
+		w.close(before, e.Op)
+	case Steered:
+		w.steers = append(w.steers, steerSeen{id: e.Steer.ID, text: e.Steer.Text, when: e.Steer.When})
+	case Withdrawn:
+		w.steer(e.Steer).withdrawn = true
+	case Heard:
+		w.hear(e.Steer)
+	case StepChanged, Planned:
+		w.doneIsVerified(e)
+	}
+}
+
+func (w *world) mayHaveBegun(before State, e Began) {
+	c, ok := before.call(e.Op)
+	if !ok || c.Op.Status != protocol.OpQueued {
+		w.fault("%s began though it was not queued", e.Op)
+	}
+	if !changes(c.Op.Effect) {
+		return
+	}
+	switch {
+	case before.Mode == protocol.Paused && !before.Took:
+		w.fault("%s %s began in a pause", c.Op.Tool, e.Op)
+	case before.vetoOpen():
+		w.fault("%s %s began while a decision waits", c.Op.Tool, e.Op)
+	case c.For == "" && before.owesPlan():
+		w.fault("%s %s began before the plan that answers a steer", c.Op.Tool, e.Op)
+	case c.Op.Effect == protocol.EffectExecute && !before.Started.Trusted:
+		w.fault("%s %s began in an untrusted workspace", c.Op.Tool, e.Op)
+	}
+}
+
+func (w *world) close(before State, op string) {
+	if _, open := before.call(op); !open {
+		w.fault("%s was closed though it was not open", op)
+	}
+	w.closed[op]++
+	if w.closed[op] > 1 {
+		w.fault("%s was closed %d times", op, w.closed[op])
+	}
+}
+
+func (w *world) steer(id string) *steerSeen {
+	for i := range w.steers {
+		if w.steers[i].id == id {
+			return &w.steers[i]
+		}
+	}
+	w.fault("nobody said steer %s", id)
+	return &steerSeen{}
+}
+
+// hear says that a steer is heard once, and after all that were said before it for the same moment.
+func (w *world) hear(id string) {
+	t := w.steer(id)
+	n := 0
+	for _, o := range w.steers {
+		n = max(n, o.heard)
+	}
+	if t.heard > 0 || t.withdrawn {
+		w.fault("steer %s was heard again", id)
+	}
+	t.heard = n + 1
+	for _, o := range w.steers {
+		if o.id == id {
+			return
+		}
+		if o.when == t.when && o.when != protocol.StepEnd && o.heard == 0 && !o.withdrawn {
+			w.fault("steer %s was heard before %s", id, o.id)
+		}
+	}
+}
+
+func (w *world) doneIsVerified(e Event) {
+	for _, t := range w.state.Plan.Steps {
+		if t.Status == protocol.StepDone && t.Verify != nil && (t.Verified == nil || !*t.Verified) {
+			w.fault("after %s step %s is done without its verification", Kind(e), t.ID)
+		}
+	}
+}
+
+// atRest holds the state between two inputs against what is promised of it.
+func (w *world) atRest(compacted bool) {
+	talk := texts(w.state.Conversation())
+	if !compacted && (len(talk) < len(w.talk) || !slices.Equal(talk[:len(w.talk)], w.talk)) {
+		w.fault("the conversation did not only grow")
+	}
+	w.talk = talk
+	if w.state.Question != nil {
+		if err := soundTalk(talk); err != nil {
+			w.fault("question %s bears an invalid conversation: %v\n%s", w.state.Question.ID, err, strings.Join(talk, "\n"))
+		}
+	}
+	w.steersStand(talk)
+	if v := encode(w.state.View(w.now)); strings.Contains(v, ":null") {
+		w.fault("null in the view: %s", v)
+	}
+}
+
+// steersStand says that what was heard stands in what the model is told exactly once, in order.
+func (w *world) steersStand(talk []string) {
+	said := heardText(talk)
+	for _, n := range w.state.Unsaid {
+		said += "\n" + n.Text
+	}
+	heard := slices.Clone(w.steers)
+	slices.SortStableFunc(heard, func(a, b steerSeen) int { return a.heard - b.heard })
+	at := -1
+	for _, t := range heard {
+		n, want := strings.Count(said, t.text), min(t.heard, 1)
+		if n != want {
+			w.fault("steer %s stands %d times in the conversation, not %d", t.id, n, want)
+			continue
+		}
+		if i := strings.Index(said, t.text); want == 1 && i < at {
+			w.fault("steer %s stands before one that was heard earlier", t.id)
+		} else if want == 1 {
+			at = i
+		}
+	}
+}
+
+// heardText is all that the conversation says to the model in the developer's name.
+func heardText(talk []string) string {
+	var b strings.Builder
+	for _, text := range talk {
+		var m message
+		if json.Unmarshal([]byte(text), &m) == nil && m.Role == "user" && m.Content != nil {
+			b.WriteString(*m.Content + "\n")
+		}
+	}
+	return b.String()
+}
+
+// relist notes which work began and which is over. After a restart all of it is.
+func (w *world) relist(restarted bool) {
+	now := map[string]bool{}
+	if !restarted {
+		for _, work := range w.state.Work() {
+			if now[work.ID] {
+				w.fault("work %s is listed twice", work.ID)
+			}
+			now[work.ID] = true
+			if _, waits := work.Job.(Wait); w.over[work.ID] && !waits {
+				w.fault("work %s is listed again", work.ID)
+			}
+		}
+	}
+	for id := range w.listed {
+		if !now[id] {
+			w.over[id] = true
+		}
+	}
+	w.listed = now
+}
+
+// noOldWait says that nothing waits for a time that has come.
+func (w *world) noOldWait() {
+	for _, work := range w.state.Work() {
+		if wait, ok := work.Job.(Wait); ok && !wait.Until.After(w.now) {
+			w.fault("work %s waits for what is past at %s", work.ID, w.now)
+		}
+	}
+}
+
+// trueOutcome says that a call which ran ended as its job reported.
+func (w *world) trueOutcome(before State, in Input, events []Event) {
+	out, ok := in.(Outcome)
+	c, open := before.call(out.Op)
+	if !ok || !open || c.Op.Status == protocol.OpQueued || c.Op.Tool == toolUpdatePlan {
+		return
+	}
+	want := protocol.OpDone
+	switch {
+	case out.Cancelled:
+		want = protocol.OpCancelled
+	case out.Failed:
+		want = protocol.OpFailed
+	}
+	for p := range w.state.done.newest {
+		if p.Op.ID != out.Op {
+			continue
+		}
+		if p.Op.Status != want || len(p.Changes) != len(out.Changes) {
+			w.fault("%s ended as %s with %d changes, its job said %s with %d", out.Op, p.Op.Status, len(p.Changes), want, len(out.Changes))
+		}
+		return
+	}
+	w.fault("%s reported and is still open: %v", out.Op, events)
+}
+
+// check says what was not as it should be. It replays the events, and those read from disk.
+func (w *world) check() error {
+	var live, read []Event
+	for _, r := range w.records {
+		live = append(live, r...)
+	}
+	for i, e := range live {
+		if encode(e) != w.written[i] {
+			w.fault("event %d was %s and is now %s", i+1, w.written[i], encode(e))
+		}
+		if back, err := Decode(Kind(e), []byte(w.written[i])); err == nil {
+			read = append(read, back)
+		}
+	}
+	if !reflect.DeepEqual(Replay(live), w.state) {
+		w.fault("a replay leads to another state")
+	}
+	if !alike(reflect.ValueOf(Replay(read)), reflect.ValueOf(w.state)) {
+		w.fault("a replay from disk leads to another state")
+	}
+	if again := notified(read); !slices.Equal(again, w.notes) {
+		w.fault("a replay from disk tells clients something else")
+	}
+	if len(w.faults) > 0 {
+		return fmt.Errorf("%s", strings.Join(w.faults, "\n"))
+	}
+	return nil
+}
+
+// notified is what clients are told when events are replayed.
+func notified(events []Event) []string {
+	var s State
+	var out []string
+	for _, e := range events {
+		before := s
+		s = s.Apply(e)
+		if n, ok := s.Notify(before, e); ok {
+			out = append(out, n.Method+" "+encode(n.Params))
+		}
+	}
+	return out
+}
+
+// alike says that two values are the same but for lists that are empty or absent.
+func alike(a, b reflect.Value) bool {
+	if a.Kind() != b.Kind() {
+		return false
+	}
+	switch a.Kind() {
+	case reflect.Pointer, reflect.Interface:
+		if a.IsNil() || b.IsNil() {
+			return a.IsNil() == b.IsNil()
+		}
+		return alike(a.Elem(), b.Elem())
+	case reflect.Struct:
+		for i := range a.NumField() {
+			if !alike(a.Field(i), b.Field(i)) {
+				return false
+			}
+		}
+		return true
+	case reflect.Slice:
+		if a.Len() != b.Len() {
+			return false
+		}
+		for i := range a.Len() {
+			if !alike(a.Index(i), b.Index(i)) {
+				return false
+			}
+		}
+		return true
+	}
+	return a.Equal(b)
+}
+
+func texts(messages []json.RawMessage) []string {
+	out := make([]string, len(messages))
+	for i, m := range messages {
+		out[i] = string(m)
+	}
+	return out
+}
+
+// soundTalk says what a model server would refuse in a conversation: it begins with the system's
+// message and the task, each call has one result right behind its message, ids are unique,
+// nothing is empty, and it ends with something to answer.
+func soundTalk(talk []string) error {
+	ids := map[string]bool{}
+	var due []string // the calls whose results come next
+	last := ""
+	for i, text := range talk {
+		var m message
+		if err := json.Unmarshal([]byte(text), &m); err != nil {
+			return fmt.Errorf("message %d: %w", i, err)
+		}
+		if i < 2 && m.Role != []string{"system", "user"}[i] {
+			return fmt.Errorf("message %d is of %s", i, m.Role)
+		}
+		if (m.Content == nil || strings.TrimSpace(*m.Content) == "") && len(m.ToolCalls) == 0 {
+			return fmt.Errorf("message %d is empty", i)
+		}
+		if m.Role == "tool" {
+			if len(due) == 0 || due[0] != m.ToolCallID {
+				return fmt.Errorf("message %d is a result of %s, due are %v", i, m.ToolCallID, due)
+			}
+			due = due[1:]
+		} else if len(due) > 0 {
+			return fmt.Errorf("message %d comes before the results of %v", i, due)
+		}
+		for _, c := range m.ToolCalls {
+			if ids[c.ID] || !isObject(c.Function.Arguments) || c.Function.Name == "" {
+				return fmt.Errorf("message %d: a bad call %+v", i, c)
+			}
+			ids[c.ID], due = true, append(due, c.ID)
+		}
+		last = m.Role
+	}
+	if len(due) > 0 || last == "assistant" {
+		return fmt.Errorf("it ends with %s, and results due: %v", last, due)
+	}
+	return nil
+}
+
+// finish drives the session to its end with a model and a developer that are of good will. The
+// error says where it is stuck.
+func (w *world) finish(rounds int) error {
+	for range rounds {
+		in := w.helpful()
+		if in == nil {
+			return w.unheard()
+		}
+		if _, err := w.post(in); err != nil {
+			return fmt.Errorf("%T %+v: %w", in, in, err)
+		}
+	}
+	return fmt.Errorf("after %d rounds it is %s, open %+v, question %+v, work %+v", rounds, w.state.Mode, w.state.Open, w.state.Question, w.state.Work())
+}
+
+func (w *world) unheard() error {
+	for _, t := range w.steers {
+		if t.heard == 0 && !t.withdrawn {
+			return fmt.Errorf("the session is done and steer %s was never heard", t.id)
+		}
+	}
+	return nil
+}
+
+// helpful is the next input that leads towards the end, nil when it is reached.
+func (w *world) helpful() Input {
+	s := w.state
+	for _, c := range s.Open {
+		if c.Stop != nil {
+			return Outcome{Op: c.Op.ID, Cancelled: true, Text: "ended"}
+		}
+	}
+	switch {
+	case s.Seq == 0:
+		return Start{ID: "x", Task: "go", Trusted: true}
+	case s.alive() && s.Mode == protocol.Paused:
+		return Resume{}
+	case s.alive() && s.Mode == protocol.Waiting && len(s.Questions) > 0:
+		return Decide{Question: s.Questions[0].ID, Text: "yes"}
+	case s.alive() && s.Mode == protocol.Waiting:
+		return Steer{Text: fmt.Sprintf("Go on, number %d.", len(w.records)), By: "x"}
+	}
+	for _, d := range s.Decisions {
+		if s.alive() && d.Status == protocol.DecisionOpen {
+			return Decide{Decision: d.ID}
+		}
+	}
+	for _, work := range s.Work() {
+		return w.workOf(work)
+	}
+	return nil
+}
+
+func (w *world) workOf(work Work) Input {
+	zero := 0
+	switch job := work.Job.(type) {
+	case Ask:
+		call := ModelCall{Name: toolFinish, Arguments: `{"intent":"It is done.","step":"","summary":"done"}`}
+		if job.Force == toolUpdatePlan || w.state.Plan.Revision == 0 {
+			call = ModelCall{Name: toolUpdatePlan, Arguments: `{"steps":[{"id":"s1","title":"Do it","intent":"","status":"active"}],"explanation":""}`}
+		}
+		return Replied{Question: work.ID, Calls: []ModelCall{call}}
+	case Wait:
+		w.now = job.Until
+		return TimePassed{}
+	}
+	return Outcome{Op: work.ID, Text: "ok", ExitCode: &zero}
+}

@@ -1,0 +1,133 @@
+// Package config reads how Tandem is set up: the environment, the user's file and the
+// workspace's file, each overriding the one before it where it may. It checks what it reads and
+// names the line of what is wrong. It does not act on any of it.
+package config
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/goccy/go-yaml"
+
+	"tandem/protocol"
+)
+
+// Config is how a session is set up.
+type Config struct {
+	Model    Model             `yaml:"model"`
+	Autonomy protocol.Autonomy `yaml:"autonomy"`
+	Commands Commands          `yaml:"commands"`
+}
+
+// Model says which model is asked, and where.
+type Model struct {
+	Name    string `yaml:"name"`
+	BaseURL string `yaml:"base_url"`
+	// IdleS is the longest silence of the server, in seconds; 0 is the client's own bound.
+	IdleS int `yaml:"idle_s"`
+	// Key comes from OPENAI_API_KEY alone: a file is no place for it.
+	Key string `yaml:"-"`
+}
+
+// Commands bound what the agent runs.
+type Commands struct {
+	TimeoutS int `yaml:"timeout_s"`
+}
+
+// Timeout is how long a command may run that names no bound; 0 is the default.
+func (c Commands) Timeout() time.Duration { return time.Duration(c.TimeoutS) * time.Second }
+
+// Idle is the longest silence of the model's server.
+func (m Model) Idle() time.Duration { return time.Duration(m.IdleS) * time.Second }
+
+// Sources are where the configuration is read.
+type Sources struct {
+	Getenv    func(string) string
+	User      string // the user's file; "" is none
+	Workspace string // the workspace's folder, only where it is trusted; "" is none
+}
+
+// UserFile is the path of the user's configuration file.
+func UserFile(getenv func(string) string) string {
+	base := getenv("XDG_CONFIG_HOME")
+	if base == "" {
+		base = filepath.Join(getenv("HOME"), ".config")
+	}
+	return filepath.Join(base, "tandem", "config.yaml")
+}
+
+// Load reads the sources. A file that is not there sets nothing.
+func Load(s Sources) (Config, error) {
+	var c Config
+	if s.User != "" {
+		if err := read(s.User, &c); err != nil {
+			return c, err
+		}
+	}
+	if s.Workspace != "" {
+		// Where the key is sent is the user's to say: a workspace's file cannot send it elsewhere.
+		user := c.Model.BaseURL
+		if err := read(filepath.Join(s.Workspace, ".tandem", "config.yaml"), &c); err != nil {
+			return c, err
+		}
+		if c.Model.BaseURL != user {
+			return c, errors.New(".tandem/config.yaml: model.base_url can be set in the user's configuration or as OPENAI_BASE_URL only, because the key is sent there")
+		}
+	}
+	override(&c.Model.Name, s.Getenv("TANDEM_MODEL"))
+	override(&c.Model.BaseURL, s.Getenv("OPENAI_BASE_URL"))
+	c.Model.Key = s.Getenv("OPENAI_API_KEY")
+	return c, check(c)
+}
+
+func override(to *string, value string) {
+	if value != "" {
+		*to = value
+	}
+}
+
+// read reads one file over c. Unknown keys are refused with their line.
+func read(path string, c *Config) error {
+	b, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("configuration: %w", err)
+	}
+	if len(bytes.TrimSpace(b)) == 0 {
+		return nil
+	}
+	if err := yaml.UnmarshalWithOptions(b, c, yaml.Strict()); err != nil {
+		return fmt.Errorf("configuration %s: %s", path, yaml.FormatError(err, false, true))
+	}
+	return nil
+}
+
+func check(c Config) error {
+	switch c.Autonomy {
+	case "", protocol.Close, protocol.Balanced, protocol.High:
+	default:
+		return fmt.Errorf("configuration: autonomy %q is none of close, balanced, high", c.Autonomy)
+	}
+	if c.Commands.TimeoutS < 0 || c.Model.IdleS < 0 {
+		return errors.New("configuration: commands.timeout_s and model.idle_s count seconds from 0")
+	}
+	return nil
+}
+
+// Missing says what has to be set before a model can be asked, in one line; "" is nothing.
+func (m Model) Missing() string {
+	switch {
+	case m.Name == "":
+		return "no model is named: set TANDEM_MODEL, or model.name in the user's config.yaml"
+	case m.Key == "" && m.BaseURL == "":
+		return "no key and no server: set OPENAI_API_KEY, or OPENAI_BASE_URL for a server that needs none"
+	}
+	return ""
+}

@@ -1,0 +1,218 @@
+package server
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"tandem/agent"
+	"tandem/protocol"
+)
+
+// The requests: decode, post, answer with what came of it.
+
+func (c *client) start(ctx context.Context, p protocol.StartParams) (protocol.SessionResult, error) {
+	if strings.TrimSpace(p.Task) == "" {
+		return protocol.SessionResult{}, protocol.Errorf(protocol.InvalidParams, "task: say in a sentence what shall be done")
+	}
+	dir, trusted, err := c.here(p.Workspace)
+	if err != nil {
+		return protocol.SessionResult{}, err
+	}
+	s, receipt, err := c.registry.Start(ctx, dir, trusted, p, c.by())
+	if err != nil {
+		return protocol.SessionResult{}, err
+	}
+	if _, err := c.follow(ctx, s, new(int64)); err != nil {
+		return protocol.SessionResult{}, err
+	}
+	return protocol.SessionResult{Session: receipt.View()}, nil
+}
+
+func (c *client) list(_ context.Context, p protocol.ListParams) (protocol.ListResult, error) {
+	dir := ""
+	if p.Workspace != "" {
+		var err error
+		if dir, _, err = c.here(p.Workspace); err != nil {
+			return protocol.ListResult{}, err
+		}
+	}
+	sessions, err := c.registry.List(dir)
+	return protocol.ListResult{Sessions: sessions}, err
+}
+
+func (c *client) attach(ctx context.Context, p protocol.AttachParams) (protocol.SessionResult, error) {
+	s, err := c.session(p.SessionID)
+	if err != nil {
+		return protocol.SessionResult{}, err
+	}
+	if p.Since != nil && *p.Since < 0 {
+		return protocol.SessionResult{}, protocol.Errorf(protocol.InvalidParams, "since: events count from 1")
+	}
+	now, err := c.follow(ctx, s, p.Since)
+	return protocol.SessionResult{Session: now.View()}, err
+}
+
+func (c *client) detach(_ context.Context, p protocol.SessionParams) (any, error) {
+	s, err := c.session(p.SessionID)
+	if err != nil {
+		return nil, err
+	}
+	s.Detach(c)
+	return nil, nil
+}
+
+func (c *client) end(ctx context.Context, p protocol.SessionParams) (protocol.SessionResult, error) {
+	receipt, err := c.post(ctx, p.SessionID, p.Request, agent.End{})
+	return protocol.SessionResult{Session: receipt.View()}, err
+}
+
+func (c *client) plan(_ context.Context, p protocol.PlanParams) (protocol.PlanResult, error) {
+	s, err := c.session(p.SessionID)
+	if err != nil {
+		return protocol.PlanResult{}, err
+	}
+	state := s.Now().State
+	revision := p.Revision
+	if revision == 0 {
+		revision = state.Plan.Revision
+	}
+	if revision == 0 { // there is none yet
+		return protocol.PlanResult{}, nil
+	}
+	plan, ok := state.PlanAt(revision)
+	if !ok {
+		return protocol.PlanResult{}, protocol.Errorf(protocol.NoSuchEntity, "revision: the plan has no revision %d; it is at %d", revision, state.Plan.Revision)
+	}
+	plan = state.ViewPlan(plan)
+	return protocol.PlanResult{Plan: &plan}, nil
+}
+
+func (c *client) steer(ctx context.Context, p protocol.SteerParams) (protocol.SteerResult, error) {
+	if err := soundScope(p.Scope); err != nil {
+		return protocol.SteerResult{}, err
+	}
+	receipt, err := c.post(ctx, p.SessionID, p.Request, agent.Steer{Text: p.Text, Scope: p.Scope, When: p.When,
+		SeenSeq: p.SeenSeq, Context: p.Context, By: c.by()})
+	if err != nil {
+		return protocol.SteerResult{}, err
+	}
+	first := receipt.State.Seq - int64(len(receipt.Events))
+	for i, e := range receipt.Events {
+		if st, ok := e.(agent.Steered); ok {
+			return protocol.SteerResult{SteerID: st.Steer.ID, Seq: first + int64(i) + 1, Cancelled: st.Cancelled, Running: st.Running,
+				Unseen: unseen(receipt.State, st.Unseen)}, nil
+		}
+	}
+	return protocol.SteerResult{}, protocol.Errorf(protocol.InvalidParams, "requestKey: it was used for another request")
+}
+
+// soundScope says that a scope names one thing at the most.
+func soundScope(sc *protocol.Scope) error {
+	if sc == nil {
+		return nil
+	}
+	named := 0
+	for _, is := range []bool{sc.StepID != "", sc.DecisionID != "", sc.OperationID != "", sc.Location != nil} {
+		if is {
+			named++
+		}
+	}
+	if named > 1 {
+		return protocol.Errorf(protocol.InvalidParams, "scope: name one of stepId, decisionId, operationId, location")
+	}
+	return nil
+}
+
+func unseen(s agent.State, list []agent.Unseen) []protocol.Unseen {
+	var out []protocol.Unseen
+	for _, u := range list {
+		out = append(out, protocol.Unseen{OperationID: u.Op, Files: s.URIs(u.Files)})
+	}
+	return out
+}
+
+func (c *client) withdraw(ctx context.Context, p protocol.WithdrawParams) (protocol.WithdrawResult, error) {
+	receipt, err := c.post(ctx, p.SessionID, p.Request, agent.Withdraw{Steer: p.SteerID})
+	withdrawn := slices.ContainsFunc(receipt.Events, func(e agent.Event) bool { _, ok := e.(agent.Withdrawn); return ok })
+	return protocol.WithdrawResult{Withdrawn: withdrawn}, err
+}
+
+func (c *client) replan(ctx context.Context, p protocol.ReplanParams) (protocol.ReplanResult, error) {
+	s, err := c.session(p.SessionID)
+	if err != nil {
+		return protocol.ReplanResult{}, err
+	}
+	receipt, err := s.Post(ctx, requestKey(p.Request), agent.Replan{Base: p.BaseRevision, Edits: inWorkspace(s.Now().State, p.Edits), Reason: p.Reason})
+	if err != nil {
+		return protocol.ReplanResult{}, err
+	}
+	for _, e := range receipt.Events {
+		if planned, ok := e.(agent.Planned); ok {
+			return protocol.ReplanResult{Plan: receipt.State.ViewPlan(planned.Plan), Diff: receipt.State.ViewDiff(planned.Diff)}, nil
+		}
+	}
+	return protocol.ReplanResult{}, protocol.Errorf(protocol.InvalidParams, "requestKey: it was used for another request")
+}
+
+// inWorkspace is plan edits with their files as paths of the workspace.
+func inWorkspace(s agent.State, edits []protocol.PlanEdit) []protocol.PlanEdit {
+	out := slices.Clone(edits)
+	for i, e := range out {
+		if e.Files != nil {
+			files := protocol.List[string](s.Paths(*e.Files))
+			out[i].Files = &files
+		}
+		if e.Step != nil {
+			step := *e.Step
+			step.Files = s.Paths(step.Files)
+			out[i].Step = &step
+		}
+	}
+	return out
+}
+
+func (c *client) pause(ctx context.Context, p protocol.PauseParams) (protocol.PauseResult, error) {
+	receipt, err := c.post(ctx, p.SessionID, p.Request, agent.Pause{Reason: p.Reason, End: p.Freeze != nil && !*p.Freeze})
+	if err != nil {
+		return protocol.PauseResult{}, err
+	}
+	if view := receipt.View().Pause; view != nil {
+		return protocol.PauseResult{Pause: *view}, nil
+	}
+	return protocol.PauseResult{}, protocol.Errorf(protocol.InvalidParams, "requestKey: it was used for another request")
+}
+
+func (c *client) decide(ctx context.Context, p protocol.DecideParams) (protocol.SessionResult, error) {
+	receipt, err := c.post(ctx, p.SessionID, p.Request, agent.Decide{Pause: p.PauseID, Decision: p.DecisionID, Question: p.QuestionID,
+		Option: p.Option, Text: p.Text, Reject: p.Reject})
+	return protocol.SessionResult{Session: receipt.View()}, err
+}
+
+func (c *client) resume(ctx context.Context, p protocol.ResumeParams) (protocol.ResumeResult, error) {
+	receipt, err := c.post(ctx, p.SessionID, p.Request, agent.Resume{})
+	return protocol.ResumeResult{Session: receipt.View()}, err
+}
+
+func (c *client) autonomy(ctx context.Context, p protocol.AutonomyParams) (protocol.SessionResult, error) {
+	receipt, err := c.post(ctx, p.SessionID, p.Request, agent.SetAutonomy{Level: p.Level})
+	return protocol.SessionResult{Session: receipt.View()}, err
+}
+
+// mostHistory bounds one page of history.
+const mostHistory = 1000
+
+func (c *client) history(_ context.Context, p protocol.HistoryParams) (protocol.HistoryResult, error) {
+	s, err := c.session(p.SessionID)
+	if err != nil {
+		return protocol.HistoryResult{}, err
+	}
+	if p.Since < 0 || p.Limit < 0 {
+		return protocol.HistoryResult{}, protocol.Errorf(protocol.InvalidParams, "since, limit: they count from 0")
+	}
+	limit := p.Limit
+	if limit == 0 || limit > mostHistory {
+		limit = mostHistory
+	}
+	return s.History(p.Since, limit)
+}

@@ -1,0 +1,70 @@
+package rpc
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"go.lsp.dev/jsonrpc2"
+
+	"tandem/protocol"
+)
+
+// ErrClosed is the error of a call or a notification on a connection that has ended.
+var ErrClosed = errors.New("the connection has ended")
+
+// RefusedError is a peer's refusal of a call of ours.
+type RefusedError struct {
+	Method string
+	// Code is the peer's JSON-RPC code.
+	Code    int
+	Message string
+}
+
+func (e *RefusedError) Error() string {
+	return fmt.Sprintf("%s: the client refused: %s (code %d)", e.Method, e.Message, e.Code)
+}
+
+// codeCancelled is LSP's RequestCancelled.
+const codeCancelled jsonrpc2.Code = -32800
+
+func errCancelled(method string) error {
+	return jsonrpc2.Errorf(codeCancelled, "%s was cancelled", method)
+}
+
+func errUnknown(method string) error {
+	return jsonrpc2.Errorf(jsonrpc2.MethodNotFound, "no method is named %.200q", method)
+}
+
+func errOverloaded(method string, limit int) error {
+	return protocol.Errorf(protocol.Overloaded, "%s: %d requests of this client are open; try again when some are answered", method, limit)
+}
+
+func errInternal(method string) error {
+	return jsonrpc2.Errorf(jsonrpc2.InternalError, "%s: the daemon met a fault of its own; its log says which", method)
+}
+
+// wireError is err in the form that it has on the wire.
+func wireError(err error) *jsonrpc2.Error {
+	if wire := (*jsonrpc2.Error)(nil); errors.As(err, &wire) {
+		return wire
+	}
+	if refusal := (*protocol.Error)(nil); errors.As(err, &refusal) {
+		data := refusal.Data()
+		return &jsonrpc2.Error{Code: jsonrpc2.Code(refusal.Kind.Code()), Message: refusal.Text, Data: &data}
+	}
+	if errors.Is(err, context.Canceled) {
+		return jsonrpc2.NewError(codeCancelled, err.Error())
+	}
+	return jsonrpc2.NewError(jsonrpc2.InternalError, err.Error())
+}
+
+// encodeResult is the JSON of what a handler returned.
+func encodeResult(method string, result any) (json.RawMessage, error) {
+	raw, err := json.Marshal(result)
+	if err != nil {
+		return nil, fmt.Errorf("encode the result of %s: %w", method, err)
+	}
+	return raw, nil
+}

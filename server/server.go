@@ -1,0 +1,229 @@
+// Package server is the daemon's face: connections, requests and what they post to sessions,
+// and the registry of sessions. It decides nothing: a request is decoded, posted to its session,
+// and answered with what came of it.
+package server
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/url"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"go.lsp.dev/uri"
+	"go.uber.org/zap"
+
+	"tandem/agent"
+	"tandem/agent/session"
+	"tandem/protocol"
+	"tandem/server/rpc"
+)
+
+// Version is what the daemon says of itself; the linker may set it.
+var Version = "0.1.0"
+
+// ordered are the requests that are begun in the order in which they came: those that change a
+// session, and those whose answer says where it stands.
+var ordered = []string{
+	protocol.MethodStart, protocol.MethodAttach, protocol.MethodDetach, protocol.MethodEnd, protocol.MethodPlan,
+	protocol.MethodSteer, protocol.MethodWithdraw, protocol.MethodReplan, protocol.MethodPause, protocol.MethodDecide,
+	protocol.MethodResume, protocol.MethodAutonomy,
+}
+
+// Serve serves one client over rwc until it goes away or ctx ends. It returns at once.
+func (r *Registry) Serve(ctx context.Context, rwc io.ReadWriteCloser) *rpc.Conn {
+	c := &client{registry: r}
+	return rpc.Serve(ctx, rwc, rpc.Options{Ordered: ordered, Log: r.log, Handlers: func(conn *rpc.Conn) map[string]rpc.Handler {
+		c.conn = conn
+		return c.handlers()
+	}})
+}
+
+// client is one connection: an editor, or the terminal.
+type client struct {
+	registry *Registry
+	conn     *rpc.Conn
+
+	mu      sync.Mutex
+	dir     string // the workspace that initialize named
+	trusted bool
+	name    string
+	follows []*running
+}
+
+func (c *client) handlers() map[string]rpc.Handler {
+	return map[string]rpc.Handler{
+		protocol.LSPInitialize:  rpc.Typed(c.initialize),
+		protocol.LSPInitialized: rpc.Typed(nothing),
+		protocol.LSPShutdown:    rpc.Typed(nothing),
+		protocol.LSPExit:        rpc.Typed(c.exit),
+		protocol.MethodStart:    rpc.Typed(c.start),
+		protocol.MethodList:     rpc.Typed(c.list),
+		protocol.MethodAttach:   rpc.Typed(c.attach),
+		protocol.MethodDetach:   rpc.Typed(c.detach),
+		protocol.MethodEnd:      rpc.Typed(c.end),
+		protocol.MethodPlan:     rpc.Typed(c.plan),
+		protocol.MethodSteer:    rpc.Typed(c.steer),
+		protocol.MethodWithdraw: rpc.Typed(c.withdraw),
+		protocol.MethodReplan:   rpc.Typed(c.replan),
+		protocol.MethodPause:    rpc.Typed(c.pause),
+		protocol.MethodDecide:   rpc.Typed(c.decide),
+		protocol.MethodResume:   rpc.Typed(c.resume),
+		protocol.MethodAutonomy: rpc.Typed(c.autonomy),
+		protocol.MethodHistory:  rpc.Typed(c.history),
+	}
+}
+
+func nothing(context.Context, struct{}) (any, error) { return nil, nil }
+
+func (c *client) exit(context.Context, struct{}) (any, error) {
+	c.leave()
+	c.conn.Close()
+	return nil, nil
+}
+
+// Notify tells the client one thing. The connection queues it; a client that does not read is
+// dropped by the connection, and can attach again from where it was.
+func (c *client) Notify(method string, params []byte) {
+	if err := c.conn.Notify(context.Background(), method, rawParams(params)); err != nil {
+		c.registry.log.Debug("a client is not told", zap.String("method", method), zap.Error(err))
+	}
+}
+
+// rawParams are params that are encoded already.
+type rawParams []byte
+
+// MarshalJSON is the params as they are.
+func (p rawParams) MarshalJSON() ([]byte, error) { return p, nil }
+
+func (c *client) initialize(_ context.Context, p protocol.InitializeParams) (protocol.InitializeResult, error) {
+	dir, err := workspaceOf(p)
+	if err != nil {
+		return protocol.InitializeResult{}, protocol.Errorf(protocol.InvalidParams, "rootUri: %v", err)
+	}
+	c.mu.Lock()
+	c.dir, c.name = dir, "editor"
+	if p.ClientInfo != nil {
+		c.name = p.ClientInfo.Name
+	}
+	if o := p.Options.Tandem; o != nil {
+		c.trusted = o.Trusted != nil && *o.Trusted
+		if o.Client != "" {
+			c.name = o.Client
+		}
+	}
+	c.mu.Unlock()
+	go func() { // sessions that it follows are given up with the connection
+		<-c.conn.Done()
+		c.leave()
+	}()
+	return protocol.InitializeResult{
+		ServerInfo: &protocol.ServerInfo{Name: "tandem", Version: Version},
+		Capabilities: protocol.ServerCapabilities{
+			PositionEncoding: protocol.UTF16,
+			Experimental:     &protocol.Experimental{Tandem: protocol.TandemOffer{Version: protocol.Version}},
+		},
+	}, nil
+}
+
+// workspaceOf is the folder that a client works in: the first that it has open. One that names
+// none has none, and names one when it starts a session.
+func workspaceOf(p protocol.InitializeParams) (string, error) {
+	at := string(p.RootURI)
+	if len(p.WorkspaceFolders) > 0 {
+		at = string(p.WorkspaceFolders[0].URI)
+	}
+	if at == "" && p.RootPath != "" {
+		return realFolder(p.RootPath)
+	}
+	if at == "" {
+		return "", nil
+	}
+	return folderPath(at)
+}
+
+// folderPath is the real path of a folder that a file URI names.
+func folderPath(at string) (string, error) {
+	u, err := url.Parse(at)
+	if err != nil || u.Scheme != "file" {
+		return "", fmt.Errorf("%q is no file URI", at)
+	}
+	return realFolder(uri.URI(at).Filename())
+}
+
+func folderURI(dir string) string { return string(uri.File(filepath.Clean(dir))) }
+
+// here is the workspace that a request means, and whether it is trusted: only the one that the
+// client has named at the start can be.
+func (c *client) here(named string) (dir string, trusted bool, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if named == "" {
+		if c.dir == "" {
+			return "", false, protocol.Errorf(protocol.InvalidParams, "workspace: name a folder; initialize named none")
+		}
+		return c.dir, c.trusted, nil
+	}
+	dir, err = folderPath(named)
+	if err != nil {
+		return "", false, protocol.Errorf(protocol.InvalidParams, "workspace: %v", err)
+	}
+	return dir, c.trusted && dir == c.dir, nil
+}
+
+func (c *client) by() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.name
+}
+
+// follow makes the client follow a session from since on, once the request is answered. The
+// snapshot is the session as it stood then.
+func (c *client) follow(ctx context.Context, s *running, since *int64) (session.Snapshot, error) {
+	now, err := s.Attach(ctx, c)
+	if err != nil {
+		return session.Snapshot{}, err
+	}
+	c.mu.Lock()
+	c.follows = append(c.follows, s)
+	c.mu.Unlock()
+	from := now.State.Seq
+	if since != nil {
+		from = *since
+	}
+	rpc.After(ctx, func() {
+		if err := s.Follow(context.WithoutCancel(ctx), c, from, now); err != nil {
+			c.registry.log.Warn("a client cannot follow", zap.String("session", s.id), zap.Error(err))
+		}
+	})
+	return now, nil
+}
+
+// leave ends what the client is told of sessions; the sessions go on.
+func (c *client) leave() {
+	c.mu.Lock()
+	follows := c.follows
+	c.follows = nil
+	c.mu.Unlock()
+	for _, s := range follows {
+		s.Detach(c)
+	}
+}
+
+// post posts an input to a session and gives what came of it.
+func (c *client) post(ctx context.Context, id string, r protocol.Request, in agent.Input) (session.Receipt, error) {
+	s, err := c.session(id)
+	if err != nil {
+		return session.Receipt{}, err
+	}
+	return s.Post(ctx, requestKey(r), in)
+}
+
+func (c *client) session(id string) (*running, error) {
+	if strings.TrimSpace(id) == "" {
+		return nil, protocol.Errorf(protocol.InvalidParams, "sessionId: which session? tandem/session/list lists them")
+	}
+	return c.registry.Find(id)
+}

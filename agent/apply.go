@@ -24,6 +24,7 @@ func (s State) Apply(e Event) State {
 		s.Mode, s.Initiative = protocol.Done, protocol.DeveloperInitiative
 	case Ended:
 		s.Mode, s.Initiative, s.Ended = protocol.Done, protocol.DeveloperInitiative, true
+		s.Pause, s.Questions = nil, nil
 	case AutonomySet:
 		s.Autonomy = e.Level
 		s.note(autonomyNote(e.Level))
@@ -55,6 +56,8 @@ func (s State) Apply(e Event) State {
 		})
 	case Changed:
 		s = s.changed(e)
+	case Printed:
+		s.edit(e.Op, func(c *Call) { c.Op.Output = clip(c.Op.Output+e.Text, shownOutput) })
 	case Returned:
 		s.end(e.Op, returned(e), e.Text)
 	case Stopping:
@@ -65,6 +68,11 @@ func (s State) Apply(e Event) State {
 		s.end(e.Op, lost(e), lostText)
 	case Froze:
 		s.edit(e.Op, func(c *Call) { c.Op.Status, c.Frozen = protocol.OpFrozen, true })
+		s.editPause(func(p *protocol.Pause) {
+			if !slices.Contains(p.Frozen, e.Op) {
+				p.Frozen = append(slices.Clone(p.Frozen), e.Op)
+			}
+		})
 	case Thawed:
 		s.edit(e.Op, func(c *Call) { c.Op.Status, c.Frozen = protocol.OpRunning, false })
 	case Planned:
@@ -242,7 +250,7 @@ func (s State) questionAnswered(e QuestionAnswered) State {
 		return s
 	}
 	s.note(answerNote(s.Questions[i], e))
-	s.words = s.words.add(joined(e.Option, e.Text))
+	s.words = s.words.add(joined(e.Option, e.Text) + " (asked: " + s.Questions[i].Text + ")")
 	s.Questions = slices.Delete(slices.Clone(s.Questions), i, i+1)
 	return s
 }
@@ -261,7 +269,7 @@ func (s State) paused(e Paused) State {
 }
 
 func (s State) informed(e Informed) State {
-	s.Initiative = protocol.DeveloperInitiative
+	s.Initiative, s.Took = protocol.DeveloperInitiative, false
 	s.counters.options += len(e.Options)
 	s.editPause(func(p *protocol.Pause) {
 		p.Facts = append(slices.Clone(p.Facts), e.Facts...)

@@ -64,6 +64,11 @@ func (m *moment) react(in Input) error {
 	case Outcome:
 		m.outcome(in)
 		return nil
+	case Said:
+		if c, ok := m.call(in.Op); ok && c.Op.Status != protocol.OpQueued && in.Text != "" {
+			m.say(Printed(in))
+		}
+		return nil
 	case TimePassed:
 		m.timePassed()
 		return nil
@@ -189,6 +194,9 @@ func (m *moment) reopened() {
 	}
 	if m.Question != nil {
 		m.say(AskedInVain{Question: m.Question.ID, At: m.at, Why: FailCut, Text: "the daemon ended while the model answered"})
+	}
+	if !m.validTalk() { // records of the journal are missing: no server would take the conversation
+		m.say(Compacted{Messages: m.brief()})
 	}
 	if waits {
 		m.say(Paused{Pause: protocol.Pause{ID: m.nextPause(), By: protocol.PausedByRecovery, Reason: recoveryReason, Facts: facts}})

@@ -117,6 +117,11 @@ type (
 		Op    string   `json:"op"`
 		Files []Change `json:"files"`
 	}
+	// Printed is what a running command has written since the last one.
+	Printed struct {
+		Op   string `json:"op"`
+		Text string `json:"text"`
+	}
 	// Returned is a call's own end: it was done, or it failed.
 	Returned struct {
 		Op       string    `json:"op"`
@@ -284,6 +289,7 @@ func (Reminded) event()         {}
 func (Called) event()           {}
 func (Began) event()            {}
 func (Changed) event()          {}
+func (Printed) event()          {}
 func (Returned) event()         {}
 func (Stopping) event()         {}
 func (Cancelled) event()        {}
@@ -345,6 +351,8 @@ func Kind(e Event) string {
 		return "began"
 	case Changed:
 		return "changed"
+	case Printed:
+		return "printed"
 	case Returned:
 		return "returned"
 	case Stopping:
@@ -432,6 +440,8 @@ func Decode(kind string, data []byte) (Event, error) {
 		return decode[Began](data)
 	case "changed":
 		return decode[Changed](data)
+	case "printed":
+		return decode[Printed](data)
 	case "returned":
 		return decode[Returned](data)
 	case "stopping":

@@ -103,6 +103,11 @@ type (
 		Changes   []Change
 		Conflicts []string // of a revert
 	}
+	// Said is what a running command has written since it was last told, bounded.
+	Said struct {
+		Op   string
+		Text string
+	}
 	// TimePassed says that a time which the session waits for has come.
 	TimePassed struct{}
 	// Reopened says that the journal was replayed after a restart: nothing runs any more.
@@ -165,5 +170,6 @@ func (End) input()         {}
 func (Replied) input()     {}
 func (AskFailed) input()   {}
 func (Outcome) input()     {}
+func (Said) input()        {}
 func (TimePassed) input()  {}
 func (Reopened) input()    {}

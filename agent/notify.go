@@ -20,6 +20,8 @@ func (s State) Notify(before State, e Event) (Notification, bool) {
 		return s.progressOf(head, e.Op.ID)
 	case Began:
 		return s.progressOf(head, e.Op)
+	case Printed:
+		return s.progressOf(head, e.Op)
 	case Froze:
 		return s.progressOf(head, e.Op)
 	case Thawed:
@@ -28,7 +30,8 @@ func (s State) Notify(before State, e Event) (Notification, bool) {
 		if s.done.size == before.done.size {
 			return Notification{}, false
 		}
-		return progress(head, s.viewOp(s.done.last.value.Op, false))
+		past, _ := s.done.latest()
+		return progress(head, s.viewOp(past.Op, false))
 	case Changed:
 		return note(protocol.NoteFilesChanged, protocol.FilesChangedParams{Event: head, OperationID: e.Op, Files: s.viewChanges(e.Files)})
 	case Planned:

@@ -48,10 +48,23 @@ func (m *moment) beginPause(p protocol.Pause, asks, end bool) {
 	}
 }
 
+// freeze stops the commands that began while what was decided was changed: now that this is
+// over, nothing of their kind runs in the pause.
+func (m *moment) freeze() {
+	for _, c := range m.Open {
+		if c.Op.Status == protocol.OpRunning && c.Op.Effect == protocol.EffectExecute && c.Stop == nil {
+			m.say(Froze{c.Op.ID})
+		}
+	}
+}
+
 // resume is always the developer's.
 func (m *moment) resume() error {
 	if m.Mode != protocol.Paused {
 		return &protocol.Error{Kind: protocol.WrongMode, Mode: m.Mode, Text: fmt.Sprintf("resume: the session is not paused, it is %s", m.Mode)}
+	}
+	if m.Initiative == protocol.AgentInitiative {
+		m.dropTheTalk()
 	}
 	m.say(Resumed{Pause: m.Pause.ID})
 	for _, c := range m.Open {
@@ -60,6 +73,16 @@ func (m *moment) resume() error {
 		}
 	}
 	return nil
+}
+
+// dropTheTalk stops an answer that the agent gives to the pause, which is over: its end would
+// end the agent's turn, or begin another pause. A change that was decided goes on.
+func (m *moment) dropTheTalk() {
+	var queued []string
+	if !m.Took {
+		queued, _ = m.consequences(nil)
+	}
+	m.makeWay(queued, protocol.CancelledBy{Kind: protocol.ByPause, ID: m.Pause.ID})
 }
 
 // decide answers a pause, a decision or a question.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"tandem/protocol"
@@ -50,14 +51,15 @@ func (m *moment) revertsEnded(c Call, in Outcome) {
 	m.takePlan(c.Op.ID, args, conflicts)
 }
 
-// reverts are the operations whose edits a plan takes back: those of the steps it names.
+// reverts are the operations whose edits a plan takes back: those of the steps it names. What
+// was itself taken back by a plan stays taken back.
 func (s State) reverts(args planArguments) []Past {
 	var out []Past
 	if len(args.RevertSteps) == 0 {
 		return nil
 	}
 	for p := range s.done.newest {
-		if slices.Contains(args.RevertSteps, p.Op.StepID) && len(p.Changes) > 0 {
+		if slices.Contains(args.RevertSteps, p.Op.StepID) && changes(p.Op.Effect) && len(p.Changes) > 0 {
 			out = append(out, p)
 		}
 	}
@@ -87,7 +89,7 @@ func (m *moment) takePlan(op string, args planArguments, clashes []string) {
 	m.say(Taken{Op: op, Conflicts: clashes, Cancelled: e.Cancelled})
 	for _, id := range e.Cancelled {
 		if c, ok := m.call(id); ok {
-			m.cancel(c, protocol.CancelledBy{Kind: protocol.ByReplan, ID: fmt.Sprintf("revision %d", e.Plan.Revision)})
+			m.cancel(c, protocol.CancelledBy{Kind: protocol.ByReplan, ID: strconv.Itoa(e.Plan.Revision)})
 		}
 	}
 	for _, id := range c.Answers {
@@ -322,7 +324,7 @@ func affects(c Call, t protocol.Step, files []Change) bool {
 	if slices.Contains(c.Steps, t.ID) {
 		return false
 	}
-	return t.ID == c.Op.StepID || touches(t, files) || slices.Contains(revertedBy(c), t.ID)
+	return changes(c.Op.Effect) && t.ID == c.Op.StepID || touches(t, files) || slices.Contains(revertedBy(c), t.ID)
 }
 
 // revertedBy are the steps whose edits a call of update_plan takes back.

@@ -3,6 +3,7 @@ package agent
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"tandem/protocol"
@@ -30,7 +31,7 @@ func (m *moment) replan(in Replan) error {
 		Steps: append(steps, fallen(m.Plan.Steps, steps)...)}
 	e.Cancelled, e.Kept = m.obsoleteBy(e.Diff.Dropped)
 	m.say(e)
-	m.makeWay(e.Cancelled, protocol.CancelledBy{Kind: protocol.ByReplan, ID: fmt.Sprintf("revision %d", e.Plan.Revision)})
+	m.makeWay(e.Cancelled, protocol.CancelledBy{Kind: protocol.ByReplan, ID: strconv.Itoa(e.Plan.Revision)})
 	m.wake()
 	return nil
 }

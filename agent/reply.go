@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"slices"
 	"strings"
 
 	"tandem/protocol"
@@ -27,7 +28,7 @@ func (m *moment) replied(in Replied) {
 	m.say(Answered{Question: q.ID, At: m.at, Text: in.Text, Calls: len(in.Calls), Length: in.Length,
 		Message: assistantMessage(in, first)})
 	m.used(in.Usage)
-	if m.Plan.Revision == 0 && len(in.Calls) > 0 && !makesPlan(in.Calls) && m.Mode == protocol.Executing {
+	if m.Plan.Revision == 0 && works(in.Calls) && !makesPlan(in.Calls) && m.Mode == protocol.Executing {
 		m.unplanned()
 	}
 	for _, c := range in.Calls {
@@ -59,6 +60,11 @@ func makesPlan(calls []ModelCall) bool {
 		}
 	}
 	return false
+}
+
+// works says that one of the calls reads or changes something: talk needs no plan.
+func works(calls []ModelCall) bool {
+	return slices.ContainsFunc(calls, func(c ModelCall) bool { return effect(c.Name) != protocol.EffectNone })
 }
 
 // queue puts a call of the model in the queue.
@@ -98,7 +104,7 @@ func (s State) owesPlan() bool {
 func (m *moment) turnEnds(reason string) {
 	if m.Mode == protocol.Paused {
 		if m.Initiative == protocol.AgentInitiative {
-			m.say(Yielded{Reason: reason})
+			m.yield(reason)
 		}
 		return
 	}
@@ -109,6 +115,12 @@ func (m *moment) turnEnds(reason string) {
 	if m.Mode == protocol.Executing {
 		m.say(Waited{Reason: reason})
 	}
+}
+
+// yield ends the agent's say in a pause.
+func (m *moment) yield(reason string) {
+	m.say(Yielded{Reason: reason})
+	m.freeze()
 }
 
 // askFailed takes the news that a question got no whole answer.
@@ -137,7 +149,7 @@ func (m *moment) inVain(in AskFailed) {
 // giveUp hands over to the developer, with the reason.
 func (m *moment) giveUp(reason string) {
 	if m.Mode == protocol.Paused {
-		m.say(Yielded{Reason: reason})
+		m.yield(reason)
 		return
 	}
 	m.say(Waited{Reason: reason})

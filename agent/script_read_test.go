@@ -218,6 +218,8 @@ func showOperation(e Event) string {
 			paths = append(paths, f.Path)
 		}
 		return fields("changed", e.Op, strings.Join(paths, ","))
+	case Printed:
+		return fields("printed", e.Op, quoted(e.Text))
 	case Returned:
 		return fields("returned", e.Op, flagged("failed", e.Failed), quoted(e.Text), exit(e.ExitCode))
 	case Stopping:

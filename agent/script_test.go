@@ -264,6 +264,9 @@ func (p *player) read(verb, rest string) Input {
 		return TimePassed{}
 	case "reopen":
 		return Reopened{}
+	case "prints":
+		op, words, _ := strings.Cut(text, " ")
+		return Said{Op: long(op), Text: words}
 	}
 	return p.request(verb, options, text)
 }

@@ -53,7 +53,7 @@ func (m *moment) knownScope(sc *protocol.Scope) error {
 		return nil
 	}
 	if sc.StepID != "" {
-		if _, ok := m.step(sc.StepID); !ok {
+		if !m.everPlanned(sc.StepID) { // a step that has just fallen away is still something to speak about
 			return protocol.Errorf(protocol.NoSuchEntity, "scope.stepId: the plan has no step %q", sc.StepID)
 		}
 	}
@@ -66,6 +66,18 @@ func (m *moment) knownScope(sc *protocol.Scope) error {
 		return protocol.Errorf(protocol.NoSuchEntity, "scope.operationId: there is no operation %q", sc.OperationID)
 	}
 	return nil
+}
+
+func (s State) everPlanned(step string) bool {
+	if _, ok := s.step(step); ok {
+		return true
+	}
+	for p := range s.plans.newest {
+		if lists(p.Steps, step) {
+			return true
+		}
+	}
+	return false
 }
 
 func (s State) knownOp(id string) bool {
@@ -163,7 +175,7 @@ func (m *moment) withdraw(in Withdraw) error {
 		return protocol.Errorf(protocol.NoSuchEntity, "steerId: there is no steer %q", in.Steer)
 	}
 	if ok && st.Steer.Status == protocol.SteerReceived {
-		m.say(Withdrawn{in.Steer})
+		m.say(Withdrawn(in))
 	}
 	return nil
 }

@@ -120,6 +120,33 @@ func (m *moment) result(t TurnCall) string {
 	return encode(runningResult{Status: status, Operation: t.Op, Output: clip(m.said(t.Op), shownOutput), Note: "the outcome follows in a later message"})
 }
 
+// validTalk says that each call in the conversation has one result, right behind it, but for
+// those of the last answer, which are still to be sent.
+func (s State) validTalk() bool {
+	var open []string
+	for raw := range s.talk.oldest {
+		var m message
+		if json.Unmarshal(raw, &m) != nil {
+			return false
+		}
+		if m.Role == "tool" {
+			i := slices.Index(open, m.ToolCallID)
+			if i < 0 {
+				return false
+			}
+			open = slices.Delete(open, i, i+1)
+			continue
+		}
+		if len(open) > 0 {
+			return false
+		}
+		for _, c := range m.ToolCalls {
+			open = append(open, c.ID)
+		}
+	}
+	return slices.EqualFunc(open, s.Turn, func(id string, t TurnCall) bool { return id == t.Op })
+}
+
 type (
 	runningResult struct {
 		Status    string `json:"status"`

@@ -160,6 +160,7 @@ func (m *moment) callPause(c Call) {
 	if m.Mode == protocol.Paused {
 		m.answer(c, "Shown to the developer, who decides. Wait for their word.")
 		m.say(Informed{Facts: facts, LikelyCause: args.LikelyCause, Options: options})
+		m.freeze()
 		return
 	}
 	p := protocol.Pause{ID: m.nextPause(), By: protocol.PausedByAgent, Reason: c.Op.Intent, Facts: facts,
@@ -219,6 +220,10 @@ func (m *moment) finish(c Call) {
 	var args finishArguments
 	if err := arguments(toolFinish, c.Arguments, &args); err != nil {
 		m.refuse(c, err.Error())
+		return
+	}
+	if m.Mode == protocol.Waiting && len(m.Questions) > 0 {
+		m.refuse(c, "the developer's answer is awaited: "+m.Questions[0].Text)
 		return
 	}
 	if later := m.ready(true); len(later) > 0 {

@@ -19,11 +19,11 @@ How you work
 - Give every call its step and an intent: one or two sentences, first person, present tense, that name the file and the reason, as to a colleague. No filler.
 - Announce a choice that shapes the result with announce_decision before you build on it, with the alternatives you would truly take.
 - update_plan always gives the whole plan: a step you leave out is dropped. Call a step done when it is; its verify command is run then and has to pass. If it fails, mend it.
-- Make small edits with edit_file: old must stand exactly once in the file. Several calls in one reply run in order; reads side by side.
+- Make small edits with edit_file. Several calls in one reply run in order; reads side by side.
 - A command that does not end by itself gets background: true; end it with stop_command.
 
 When the developer steers
-- You are heard in mid-sentence; what you said stays. Answer with update_plan first: keep what is good, drop what became useless, and say the consequences and conflicts that matter, none that do not. Name running operations that became obsolete in cancel_operations, and steps whose edits shall be taken back in revert_steps. Then go on along the new plan.
+- Answer with update_plan first: keep what is good, drop what became useless, and say the consequences and conflicts that matter, none that do not. Name running operations that became obsolete in cancel_operations, and steps whose edits shall be taken back in revert_steps. Then go on along the new plan.
 
 When something does not fit
 - If a fact contradicts the task, or each other, do not push through: call_pause with what you observed, the likely cause and options. While paused you read and search and change nothing.
@@ -40,11 +40,11 @@ type tool struct {
 
 // tools are in the order in which the model sees them, always.
 var tools = []tool{
-	{toolUpdatePlan, "Give the whole plan anew: what to do, what is done, what the change costs.",
-		`"steps":{"type":"array","items":{"type":"object","properties":{"id":{"type":"string"},"title":{"type":"string"},"intent":{"type":"string"},"status":{"enum":["pending","active","done","blocked"]},"files":{"type":"array","items":{"type":"string"}},"depends_on":{"type":"array","items":{"type":"string"}},"verify":{"type":"object","properties":{"command":{"type":"string"}},"required":["command"]}},"required":["id","title","intent","status"]}},"explanation":{"type":"string"},"consequences":{"type":"array","items":{"type":"string"}},"conflicts":{"type":"array","items":{"type":"string"}},"cancel_operations":{"type":"array","items":{"type":"string"}},"revert_steps":{"type":"array","items":{"type":"string"}}`,
+	{toolUpdatePlan, "Give the whole plan anew.",
+		`"steps":{"type":"array","items":{"type":"object","properties":{"id":{"type":"string"},"title":{"type":"string"},"intent":{"type":"string"},"status":{"enum":["pending","active","done","blocked"]},"files":{"type":"array","items":{"type":"string"}},"depends_on":{"type":"array","items":{"type":"string"}},"verify":{"type":"object","properties":{"command":{"type":"string"}}}},"required":["id","title","intent","status"]}},"explanation":{"type":"string"},"consequences":{"type":"array","items":{"type":"string"}},"conflicts":{"type":"array","items":{"type":"string"}},"cancel_operations":{"type":"array","items":{"type":"string"}},"revert_steps":{"type":"array","items":{"type":"string"}}`,
 		[]string{"steps", "explanation"}},
 	{toolAnnounce, "Say a choice aloud before you build on it.",
-		`"summary":{"type":"string"},"rationale":{"type":"string"},"alternatives":{"type":"array","items":{"type":"object","properties":{"id":{"type":"string"},"title":{"type":"string"},"consequence":{"type":"string"}},"required":["id","title"]}},"path":{"type":"string"},"line":{"type":"integer"},"significance":{"enum":["minor","notable","major"]}`,
+		`"summary":{"type":"string"},"rationale":{"type":"string"},"alternatives":{"type":"array","items":{"type":"object","properties":{"id":{"type":"string"},"title":{"type":"string"},"consequence":{"type":"string"}},"required":["title"]}},"path":{"type":"string"},"line":{"type":"integer"},"significance":{"enum":["minor","notable","major"]}`,
 		[]string{"summary", "rationale", "alternatives", "significance"}},
 	{toolListFiles, "List files, .gitignore honoured.", `"path":{"type":"string"},"glob":{"type":"string"}`, nil},
 	{toolSearch, "Find text in files.", `"pattern":{"type":"string"},"path":{"type":"string"},"glob":{"type":"string"},"regex":{"type":"boolean"}`, []string{"pattern"}},
@@ -65,7 +65,7 @@ var tools = []tool{
 		`"questions":{"type":"array","items":{"type":"object","properties":{"text":{"type":"string"},"options":{"type":"array","items":{"type":"string"}}},"required":["text"]}}`,
 		[]string{"questions"}},
 	{toolCheckIn, "Answer a check-in, only when asked for one.",
-		`"verdict":{"enum":["continue","clarify"]},"next_steps":{"type":"array","items":{"type":"object","properties":{"step":{"type":"string"},"text":{"type":"string"}},"required":["text"]}},"questions":{"type":"array","items":{"type":"object","properties":{"text":{"type":"string"},"options":{"type":"array","items":{"type":"string"}}},"required":["text"]}},"brief":{"type":"object","properties":{"goal":{"type":"string"},"done":{"type":"array","items":{"type":"object","properties":{"text":{"type":"string"},"evidence_operation":{"type":"string"},"evidence_command":{"type":"string"}},"required":["text"]}},"remaining":{"type":"array","items":{"type":"string"}},"assumptions":{"type":"array","items":{"type":"string"}},"risks":{"type":"array","items":{"type":"string"}}},"required":["goal","done"]}`,
+		`"verdict":{"enum":["continue","clarify"]},"next_steps":{"type":"array","items":{"type":"object"}},"questions":{"type":"array","items":{"type":"object"}},"brief":{"type":"object"}`,
 		[]string{"verdict", "brief"}},
 	{toolFinish, "End the task, with evidence.", `"summary":{"type":"string"},"evidence":{"type":"string"}`, []string{"summary"}},
 }
@@ -127,6 +127,8 @@ func example(name string) string {
 		return `{"intent":"The numbers disagree.","step":"s1","facts":["orders has 120 rows, the report has 0"],"likely_cause":"the join uses row ids","options":[{"title":"Join on order_no","touches":["code"]}]}`
 	case toolAskDeveloper:
 		return `{"intent":"The workspace does not say.","step":"s1","questions":[{"text":"Which format?","options":["json","csv"]}]}`
+	case toolCheckIn:
+		return `{"intent":"I say where I am.","step":"s1","verdict":"continue","next_steps":[{"step":"s1","text":"I run the tests."}],"questions":[{"text":"Which format?","options":["json","csv"]}],"brief":{"goal":"the hook","done":[{"text":"the tests pass","evidence_operation":"op0000012","evidence_command":"go test ./..."}],"remaining":["the docs"],"assumptions":[],"risks":[]}}`
 	case toolFinish:
 		return `{"intent":"All steps are done.","step":"","summary":"The hook is there and tested.","evidence":"go test ./... passes"}`
 	}
@@ -191,7 +193,9 @@ func steerNote(s State, t Steering) string {
 		}
 		b.WriteString(".")
 	}
-	if s.Mode == protocol.Paused {
+	if s.Mode == protocol.Paused && s.Took {
+		b.WriteString("\nIt adds to what they decided in this pause.")
+	} else if s.Mode == protocol.Paused {
 		b.WriteString("\nThe session is paused: answer in words and change nothing; the plan comes after they resume.")
 	} else {
 		b.WriteString("\nAnswer with update_plan first.")

@@ -48,7 +48,7 @@ func (Revert) job() {}
 func (Wait) job()   {}
 
 // All yields the messages of a question in order. It may be called from any goroutine.
-func (a Ask) All() []json.RawMessage { return a.Messages.all() }
+func (a Ask) All(yield func(json.RawMessage) bool) { a.Messages.oldest(yield) }
 
 // Work lists what should be running.
 func (s State) Work() []Work {

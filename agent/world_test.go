@@ -26,6 +26,7 @@ type world struct {
 	closed  map[string]int  // how often each operation ended
 	told    map[string]int  // in how many notifications it had ended
 	steers  []steerSeen
+	brief   bool // the conversation was compacted: results before it are gone
 	faults  []string
 }
 
@@ -69,6 +70,8 @@ func (w *world) post(in Input) ([]Event, error) {
 	}
 	w.take(events)
 	w.trueOutcome(before, in, events)
+	w.spokenTo(before, in)
+	w.reportedOnce(in)
 	if _, ok := in.(TimePassed); ok {
 		w.noOldWait()
 	}
@@ -114,6 +117,7 @@ func (w *world) onDisk(e Event) {
 func (w *world) tell(before State, e Event) {
 	n, ok := w.state.Notify(before, e)
 	if !ok {
+		w.maybeSilent(e)
 		return
 	}
 	text := n.Method + " " + encode(n.Params)
@@ -129,6 +133,16 @@ func (w *world) tell(before State, e Event) {
 	}
 }
 
+// maybeSilent says that an event of which clients are told nothing is one of the few that change
+// nothing that they show.
+func (w *world) maybeSilent(e Event) {
+	switch e.(type) {
+	case Started, Reminded, Taken, Stopping, AutonomySet:
+		return
+	}
+	w.fault("clients are told nothing of %s", Kind(e))
+}
+
 // witness holds each fact against the state that it came upon.
 func (w *world) witness(before State, e Event) {
 	switch e := e.(type) {
@@ -142,6 +156,11 @@ func (w *world) witness(before State, e Event) {
 		w.close(before, e.Op)
 	case Steered:
 		w.steers = append(w.steers, steerSeen{id: e.Steer.ID, text: e.Steer.Text, when: e.Steer.When})
+	case Cut:
+		talk := w.state.Conversation()
+		if last := string(talk[len(talk)-1]); !strings.Contains(last, cutMark) || last != string(e.Message) {
+			w.fault("what %s had said is not in the conversation: %s", e.Question, last)
+		}
 	case Withdrawn:
 		w.steer(e.Steer).withdrawn = true
 	case Heard:
@@ -226,7 +245,8 @@ func (w *world) atRest(compacted bool) {
 	if !compacted && (len(talk) < len(w.talk) || !slices.Equal(talk[:len(w.talk)], w.talk)) {
 		w.fault("the conversation did not only grow")
 	}
-	w.talk = talk
+	w.talk, w.brief = talk, w.brief || compacted
+	w.outcomesAreTold(talk)
 	if w.state.Question != nil {
 		if err := soundTalk(talk); err != nil {
 			w.fault("question %s bears an invalid conversation: %v\n%s", w.state.Question.ID, err, strings.Join(talk, "\n"))
@@ -235,6 +255,31 @@ func (w *world) atRest(compacted bool) {
 	w.steersStand(talk)
 	if v := encode(w.state.View(w.now)); strings.Contains(v, ":null") {
 		w.fault("null in the view: %s", v)
+	}
+}
+
+// outcomesAreTold says that the model is told of each call that has ended what came of it: by
+// its result, or, where it ran on when that was due, once in a later message.
+func (w *world) outcomesAreTold(talk []string) {
+	if w.brief {
+		return
+	}
+	later := heardText(talk)
+	for _, n := range w.state.Unsaid {
+		later += "\n" + n.Text
+	}
+	for _, text := range talk {
+		m, err := readMessage(text)
+		if err != nil || m.Role != "tool" {
+			continue
+		}
+		want := 0
+		if _, open := w.state.call(m.ToolCallID); !open && strings.Contains(*m.Content, `"note":"`) && strings.Contains(*m.Content, "follows") {
+			want = 1
+		}
+		if n := strings.Count(later, "[outcome of "+m.ToolCallID+","); n != want {
+			w.fault("the outcome of %s is told %d times after its result, not %d", m.ToolCallID, n, want)
+		}
 	}
 }
 
@@ -261,12 +306,26 @@ func (w *world) steersStand(talk []string) {
 	}
 }
 
+// messagesRead holds messages that were decoded before: the same ones are looked at after every input.
+var messagesRead = map[string]message{}
+
+func readMessage(text string) (message, error) {
+	if m, ok := messagesRead[text]; ok {
+		return m, nil
+	}
+	var m message
+	if err := json.Unmarshal([]byte(text), &m); err != nil {
+		return m, err
+	}
+	messagesRead[text] = m
+	return m, nil
+}
+
 // heardText is all that the conversation says to the model in the developer's name.
 func heardText(talk []string) string {
 	var b strings.Builder
 	for _, text := range talk {
-		var m message
-		if json.Unmarshal([]byte(text), &m) == nil && m.Role == "user" && m.Content != nil {
+		if m, err := readMessage(text); err == nil && m.Role == "user" && m.Content != nil {
 			b.WriteString(*m.Content + "\n")
 		}
 	}
@@ -282,6 +341,13 @@ func (w *world) relist(restarted bool) {
 				w.fault("work %s is listed twice", work.ID)
 			}
 			now[work.ID] = true
+			c, ok := w.state.call(work.ID)
+			if ok && w.state.Mode == protocol.Paused && !w.state.Took && c.Op.Effect == protocol.EffectExecute && !work.Frozen {
+				w.fault("%s runs in a pause", work.ID)
+			}
+			if ok && (c.Stop != nil || c.Op.Status == protocol.OpQueued) {
+				w.fault("work %s is listed and the call is %s, stop %v", work.ID, c.Op.Status, c.Stop)
+			}
 			if _, waits := work.Job.(Wait); w.over[work.ID] && !waits {
 				w.fault("work %s is listed again", work.ID)
 			}
@@ -293,6 +359,54 @@ func (w *world) relist(restarted bool) {
 		}
 	}
 	w.listed = now
+}
+
+// spokenTo says that nothing which waited when the developer spoke begins after it. It also asks
+// the state before for something else: a state is a value, so that changes nothing in this one.
+func (w *world) spokenTo(before State, in Input) {
+	before.Decide(At{Time: w.now, Input: Steer{Text: "Elsewhere."}})
+	if q := before.Question; q != nil {
+		calls := []ModelCall{{Name: toolReadFile, Arguments: "{}"}, {Name: toolFinish, Arguments: "{}"}}
+		before.Decide(At{Time: w.now, Input: Replied{Question: q.ID, Calls: calls}})
+	}
+	switch in := in.(type) {
+	case Steer:
+		if in.When != "" && in.When != protocol.Now {
+			return
+		}
+	case Decide:
+		if in.Pause == "" {
+			return
+		}
+	case Replan:
+	default:
+		return
+	}
+	for _, c := range before.Open {
+		if _, open := w.state.call(c.Op.ID); open && c.Op.Status == protocol.OpQueued {
+			w.fault("%s waited when %T came, and is not cancelled", c.Op.ID, in)
+		}
+	}
+}
+
+// reportedOnce says that work which has reported is not listed any more: nobody starts it twice.
+func (w *world) reportedOnce(in Input) {
+	var id string
+	switch in := in.(type) {
+	case Outcome:
+		id = in.Op
+	case Replied:
+		id = in.Question
+	case AskFailed:
+		id = in.Question
+	}
+	_, outcome := in.(Outcome)
+	for _, work := range w.state.Work() {
+		_, asks := work.Job.(Ask)
+		if work.ID == id && asks != outcome {
+			w.fault("work %s is listed though it has reported", id)
+		}
+	}
 }
 
 // noOldWait says that nothing waits for a time that has come.
@@ -421,8 +535,8 @@ func soundTalk(talk []string) error {
 	var due []string // the calls whose results come next
 	last := ""
 	for i, text := range talk {
-		var m message
-		if err := json.Unmarshal([]byte(text), &m); err != nil {
+		m, err := readMessage(text)
+		if err != nil {
 			return fmt.Errorf("message %d: %w", i, err)
 		}
 		if i < 2 && m.Role != []string{"system", "user"}[i] {
@@ -470,7 +584,7 @@ func (w *world) finish(rounds int) error {
 
 func (w *world) unheard() error {
 	for _, t := range w.steers {
-		if t.heard == 0 && !t.withdrawn {
+		if t.heard == 0 && !t.withdrawn && !w.state.Ended {
 			return fmt.Errorf("the session is done and steer %s was never heard", t.id)
 		}
 	}

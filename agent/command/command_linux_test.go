@@ -207,6 +207,7 @@ func TestLeftBehind(t *testing.T) {
 		{"deaf to TERM", "sh -c 'trap \"\" TERM; echo deaf > ready; while :; do sleep 300.5; done' & until [ -s ready ]; do :; done; echo FG", "trap"},
 		{"keeps writing", "while :; do echo x; sleep 0.05; done & sleep 0.2; echo FG", "sleep 0.2; echo FG"},
 		{"job control that is off", "sleep 300.6 & sleep 0; kill %1 2>/dev/null; echo FG", "sleep 300.6"},
+		{"never sleeps", "yes >/dev/null & echo FG", "yes"},
 		{"stopped", "sleep 300.7 & kill -STOP $!; echo FG", "sleep 300.7"},
 		{"nohup and no environment", "nohup env -i sleep 300.8 >/dev/null 2>&1 & sleep 0.1; echo FG", "sleep 300.8"},
 	} {

@@ -29,8 +29,8 @@
 // On macOS there is no subreaper and no parent-death signal: the tree is what descends from the supervisor or has
 // the shell's process group, so a process that both left the group and lost its parent gets away; EndLost finds
 // nothing there. On Windows the line is run by cmd.exe in a job object that the kernel ends with the daemon: Stop
-// ends it at once without a TERM and with exit code 1, nothing is named as left over, and Freeze answers with an error. On other systems
-// Start answers with an error.
+// ends it at once without a TERM and with exit code 1, nothing is named as left over, and Freeze answers with an
+// error. On other systems Start answers with an error.
 //
 // Output is read as fast as the command writes it, whoever looks. It is made clean (valid UTF-8, no control codes,
 // progress lines collapsed), and every copy of it is bounded: in Result, on disk and towards the clients.

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime"
+	"slices"
 	"syscall"
 	"time"
 
@@ -21,9 +22,11 @@ import (
 const argument = "__command"
 
 const (
-	// settle is how long what the shell left behind may take to end by itself: the last stage of a pipe still has
-	// to write what it read.
-	settle = 150 * time.Millisecond
+	// settle is how long what the shell left behind may sleep before it is ended: the last stage of a pipe still
+	// has to write what it read. While something in the tree is at work, or waits for a processor on a machine
+	// that is busy, it may take up to settleMost in all.
+	settle     = 150 * time.Millisecond
+	settleMost = time.Second
 	// giveUp is how long killed processes are waited for: one that hangs in the kernel does not die.
 	giveUp = 2 * time.Second
 	// glance is the time between two looks at a tree that is ending.
@@ -140,8 +143,9 @@ type supervisor struct {
 	phase     phase
 	alarm     <-chan time.Time
 	tick      <-chan time.Time
-	exited    bool // the shell has
-	childless bool // nothing descends from this process
+	exited    bool      // the shell has
+	settled   time.Time // when settling ends at the latest
+	childless bool      // nothing descends from this process
 	status    syscall.WaitStatus
 
 	halted  map[int]bool // stopped by freeze, and not before by itself or by others
@@ -236,6 +240,7 @@ func (s *supervisor) escalate() {
 func (s *supervisor) look() {
 	s.reap()
 	if s.phase == running && s.exited {
+		s.settled = time.Now().Add(settleMost)
 		s.enter(settling, settle)
 	}
 	if s.phase == running || s.phase == over {
@@ -247,6 +252,10 @@ func (s *supervisor) look() {
 		return
 	}
 	switch s.phase {
+	case settling:
+		if time.Now().Before(s.settled) && slices.ContainsFunc(tree, func(p process) bool { return p.busy }) {
+			s.alarm = time.After(settle)
+		}
 	case terminating:
 		s.terminate(tree)
 	case killing:

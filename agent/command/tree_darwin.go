@@ -15,10 +15,11 @@ const (
 	stateZombie  = 5
 )
 
-// process is what the kernel's table told of one. Stopped and standing are the same here.
+// process is what the kernel's table told of one. Stopped and standing are the same here, and the table does not say
+// who is busy.
 type process struct {
-	pid               int
-	stopped, standing bool
+	pid                     int
+	stopped, standing, busy bool
 }
 
 // adoptOrphans has nothing to ask for: the system has no subreapers.

@@ -13,10 +13,10 @@ import (
 
 // process is what a look at /proc told of one. stopped: each thread stands by a stop signal. standing: none can run
 // program code once a stop signal has been sent; a thread that sleeps in the kernel without regard to signals is
-// such, as it finds the signal before it returns from there.
+// such, as it finds the signal before it returns from there. busy: one runs or is about to.
 type process struct {
-	pid               int
-	stopped, standing bool
+	pid                     int
+	stopped, standing, busy bool
 }
 
 func adoptOrphans() error {
@@ -113,7 +113,9 @@ func inspect(pid int) (p process, alive bool) {
 			continue
 		case "T", "t":
 		case "D":
-			p.stopped = false
+			p.stopped, p.busy = false, true
+		case "R":
+			p.stopped, p.standing, p.busy = false, false, true
 		default:
 			p.stopped, p.standing = false, false
 		}

@@ -36,7 +36,6 @@ type Journal struct {
 	lock   *flock.Flock
 	size   int64 // of what is whole and synced
 	broken error // why nothing can be appended any more
-	line   bytes.Buffer
 }
 
 // file is what a journal needs of its file.
@@ -117,19 +116,23 @@ func (j *Journal) Append(record []byte) error {
 	if j.broken != nil {
 		return j.broken
 	}
-	j.line.Reset()
-	fmt.Fprintf(&j.line, "%s%08x%s", head, crc32.Checksum(record, table), middle)
-	j.line.Write(record)
-	j.line.WriteString(tail)
-	_, err := j.file.WriteAt(j.line.Bytes(), j.size)
+	line := Line(record)
+	_, err := j.file.WriteAt(line, j.size)
 	if err == nil {
 		err = j.file.Sync()
 	}
 	if err != nil {
 		return j.undo(err)
 	}
-	j.size += int64(j.line.Len())
+	j.size += int64(len(line))
 	return nil
+}
+
+// Line is a record as a line of a journal.
+func Line(record []byte) []byte {
+	line := make([]byte, 0, len(head)+8+len(middle)+len(record)+len(tail))
+	line = fmt.Appendf(line, "%s%08x%s", head, crc32.Checksum(record, table), middle)
+	return append(append(line, record...), tail...)
 }
 
 // undo takes back a record that is not durable. A journal that cannot even do that takes no

@@ -18,11 +18,12 @@ type openCall struct {
 	numbered bool // by the server
 	id, name string
 	args     []byte
+	extra    json.RawMessage
 }
 
 // add puts a delta to the call that it belongs to.
 func (c *calls) add(d callDelta) {
-	if d.ID == "" && d.Function.Name == "" && d.Function.Arguments == "" {
+	if d.ID == "" && d.Function.Name == "" && d.Function.Arguments == "" && len(d.Extra) == 0 {
 		return
 	}
 	call := c.find(d)
@@ -43,6 +44,9 @@ func (call *openCall) extend(d callDelta) {
 		call.name += name
 	}
 	call.grow(string(d.Function.Arguments))
+	if len(d.Extra) > 0 && string(d.Extra) != "null" {
+		call.extra = d.Extra
+	}
 }
 
 // find returns the open call that d seems to continue, by its number, else its id,
@@ -134,7 +138,7 @@ func (c *calls) whole() []Call {
 		if strings.TrimSpace(args) == "" {
 			args = "{}"
 		}
-		whole = append(whole, Call{ID: call.id, Name: call.name, Arguments: args})
+		whole = append(whole, Call{ID: call.id, Name: call.name, Arguments: args, Extra: call.extra})
 	}
 	return whole
 }

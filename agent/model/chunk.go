@@ -54,6 +54,8 @@ type callDelta struct {
 		Name      scalar   `json:"name"`
 		Arguments argument `json:"arguments"`
 	} `json:"function"`
+	// Extra is what some servers want back with the call as it came, such as Gemini's signature of a thought.
+	Extra json.RawMessage `json:"extra_content"`
 }
 
 // parseChunk decodes one event. Only an event whose structure is another than a

@@ -104,8 +104,12 @@ type Answer struct {
 
 // Call is a tool call that the model asks for. Arguments is the text as the model
 // gave it, assembled and never empty; it need not be valid JSON, above all when the
-// answer ended by [Length].
-type Call struct{ ID, Name, Arguments string }
+// answer ended by [Length]. Extra is what the server wants back with the call as it
+// came, in its extra_content; nil where it sent none.
+type Call struct {
+	ID, Name, Arguments string
+	Extra               json.RawMessage
+}
 
 // Usage counts tokens; all are zero when the server told none.
 type Usage struct {

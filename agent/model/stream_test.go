@@ -83,7 +83,7 @@ var dialects = []struct {
 	{"JSON completion over lines", "\n\n {\n \"choices\": [\n{\"message\":\n\n{\"content\":\"hi\"}}]\n}\n", ok},
 	{"JSON completion behind comments", ": wait\n\n{\"choices\":[{\"message\":{\"content\":\"hi\"}}]}", ok},
 	{"JSON completion in two choices", `{"choices":[{"message":{"content":"hi"}},{"message":{"tool_calls":[{"id":"a","function":{"name":"f","arguments":{"x": 1}}}]}}]}`,
-		Answer{Text: "hi", Finish: ToolCalls, Calls: []Call{{"a", "f", `{"x":1}`}}}},
+		Answer{Text: "hi", Finish: ToolCalls, Calls: []Call{{"a", "f", `{"x":1}`, nil}}}},
 }
 
 // TestReadsEveryDialect reads each stream whole and byte by byte.
@@ -107,37 +107,39 @@ var assemblies = []struct {
 	want   []Call
 }{
 	{"in pieces", []string{`{"index":0,"id":"a","function":{"name":"f","arguments":""}}`, `{"index":0,"function":{"arguments":"{\"x\""}}`, `{"index":0,"function":{"arguments":":1}"}}`},
-		[]Call{{"a", "f", `{"x":1}`}}},
+		[]Call{{"a", "f", `{"x":1}`, nil}}},
 	{"without index", []string{`{"id":"a","function":{"name":"f","arguments":"{}"}}`, `{"id":"b","function":{"name":"g","arguments":"{"}}`, `{"function":{"arguments":"}"}}`},
-		[]Call{{"a", "f", "{}"}, {"b", "g", "{}"}}},
+		[]Call{{"a", "f", "{}", nil}, {"b", "g", "{}", nil}}},
 	{"null index", []string{`{"index":null,"id":"a","function":{"name":"f","arguments":""}}`, `{"index":null,"function":{"arguments":"{}"}}`, `{"index":null,"id":"b","function":{"name":"f","arguments":"{}"}}`},
-		[]Call{{"a", "f", "{}"}, {"b", "f", "{}"}}},
+		[]Call{{"a", "f", "{}", nil}, {"b", "f", "{}", nil}}},
 	{"without index or id", []string{`{"function":{"name":"f","arguments":"{}"}},{"function":{"name":"g","arguments":"{}"}}`},
-		[]Call{{"own", "f", "{}"}, {"own", "g", "{}"}}},
+		[]Call{{"own", "f", "{}", nil}, {"own", "g", "{}", nil}}},
 	{"one index for all", []string{`{"index":0,"id":"a","function":{"name":"f","arguments":"{\"x\":1}"}}`, `{"index":0,"id":"b","function":{"name":"f","arguments":"{\"x\":2}"}}`},
-		[]Call{{"a", "f", `{"x":1}`}, {"b", "f", `{"x":2}`}}},
+		[]Call{{"a", "f", `{"x":1}`, nil}, {"b", "f", `{"x":2}`, nil}}},
 	{"one index and no id", []string{`{"index":0,"function":{"name":"f","arguments":{"x":1}}}`, `{"index":0,"function":{"name":"f","arguments":{"x":2}}}`, `{"index":0,"function":{"name":"g","arguments":{"x":2}}}`},
-		[]Call{{"own", "f", `{"x":1}`}, {"own", "f", `{"x":2}`}, {"own", "g", `{"x":2}`}}},
+		[]Call{{"own", "f", `{"x":1}`, nil}, {"own", "f", `{"x":2}`, nil}, {"own", "g", `{"x":2}`, nil}}},
 	{"one id for all", []string{`{"index":0,"id":"z","function":{"name":"f","arguments":"{\"x\":1}"}}`, `{"index":1,"id":"z","function":{"name":"f","arguments":"{\"x\":2}"}}`, `{"id":"z","function":{"name":"f","arguments":"{\"x\":3}"}}`},
-		[]Call{{"z", "f", `{"x":1}`}, {"own", "f", `{"x":2}`}, {"own", "f", `{"x":3}`}}},
+		[]Call{{"z", "f", `{"x":1}`, nil}, {"own", "f", `{"x":2}`, nil}, {"own", "f", `{"x":3}`, nil}}},
 	{"another id with each piece", []string{`{"index":0,"id":"a","function":{"name":"f","arguments":"{"}}`, `{"index":0,"id":"b","function":{"arguments":"}"}}`},
-		[]Call{{"a", "f", "{}"}}},
+		[]Call{{"a", "f", "{}", nil}}},
 	{"id and name repeated", []string{`{"index":0,"id":"a","function":{"name":"f","arguments":"{\"x\""}}`, `{"index":0,"id":"a","function":{"name":"f","arguments":":1}"}}`},
-		[]Call{{"a", "f", `{"x":1}`}}},
+		[]Call{{"a", "f", `{"x":1}`, nil}}},
 	{"name in pieces", []string{`{"index":0,"id":"a","function":{"name":"read"}}`, `{"index":0,"function":{"name":"_file","arguments":"{}"}}`},
-		[]Call{{"a", "read_file", "{}"}}},
+		[]Call{{"a", "read_file", "{}", nil}}},
 	{"arguments doubled", []string{`{"index":0,"id":"a","function":{"name":"f","arguments":"{\"x\":1}"}}`, `{"index":0,"id":"a","function":{"name":"f","arguments":"{\"x\":1}"}}`},
-		[]Call{{"a", "f", `{"x":1}`}}},
+		[]Call{{"a", "f", `{"x":1}`, nil}}},
 	{"arguments behind a placeholder", []string{`{"index":0,"id":"a","function":{"name":"f","arguments":"{}"}}`, `{"index":0,"function":{"arguments":"{\"x\":"}}`, `{"index":0,"function":{"arguments":"1}"}}`},
-		[]Call{{"a", "f", `{"x":1}`}}},
+		[]Call{{"a", "f", `{"x":1}`, nil}}},
 	{"arguments missing, null, empty, blank", []string{`{"index":0,"id":"a","function":{"name":"f"}}`, `{"index":1,"id":"b","function":{"name":"f","arguments":null}}`, `{"index":2,"id":"c","function":{"name":"f","arguments":""}}`, `{"index":3,"id":"d","function":{"name":"f","arguments":"  "}}`},
-		[]Call{{"a", "f", "{}"}, {"b", "f", "{}"}, {"c", "f", "{}"}, {"d", "f", "{}"}}},
+		[]Call{{"a", "f", "{}", nil}, {"b", "f", "{}", nil}, {"c", "f", "{}", nil}, {"d", "f", "{}", nil}}},
 	{"interleaved, out of order", []string{`{"index":2,"id":"b","function":{"name":"g","arguments":"{\"y\":"}}`, `{"index":0,"id":"a","function":{"name":"f","arguments":"{\"x\":"}}`, `{"index":2,"function":{"arguments":"2}"}},{"index":0,"function":{"arguments":"1}"}}`},
-		[]Call{{"a", "f", `{"x":1}`}, {"b", "g", `{"y":2}`}}},
-	{"numeric id", []string{`{"index":0,"id":7,"function":{"name":"f","arguments":"{}"}}`}, []Call{{"7", "f", "{}"}}},
+		[]Call{{"a", "f", `{"x":1}`, nil}, {"b", "g", `{"y":2}`, nil}}},
+	{"numeric id", []string{`{"index":0,"id":7,"function":{"name":"f","arguments":"{}"}}`}, []Call{{"7", "f", "{}", nil}}},
 	{"empty deltas between", []string{`{}`, `null`, `{"index":0,"id":"a","function":{"name":"f","arguments":"{}"}}`, `{"index":0,"id":"","function":{"name":null,"arguments":null}}`},
-		[]Call{{"a", "f", "{}"}}},
-	{"arguments that are no JSON stay", []string{`{"index":0,"id":"a","function":{"name":"f","arguments":"{\"x"}}`}, []Call{{"a", "f", `{"x`}}},
+		[]Call{{"a", "f", "{}", nil}}},
+	{"what the server wants back", []string{`{"index":0,"id":"a","function":{"name":"f","arguments":"{}"}}`, `{"index":0,"extra_content":{"google":{"thought_signature":"c2ln"}}}`},
+		[]Call{{"a", "f", "{}", []byte(`{"google":{"thought_signature":"c2ln"}}`)}}},
+	{"arguments that are no JSON stay", []string{`{"index":0,"id":"a","function":{"name":"f","arguments":"{\"x"}}`}, []Call{{"a", "f", `{"x`, nil}}},
 }
 
 func TestAssemblesCalls(t *testing.T) {
@@ -171,7 +173,7 @@ func sameCalls(got, want []Call) bool {
 				return false
 			}
 		}
-		if g != w || ids[g.ID] {
+		if !reflect.DeepEqual(g, w) || ids[g.ID] {
 			return false
 		}
 		ids[g.ID] = true

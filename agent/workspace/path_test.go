@@ -182,3 +182,31 @@ func TestSpecialFilesAreLeftAlone(t *testing.T) {
 		}
 	}
 }
+
+// TestGone tells a folder that was replaced from the one that was opened.
+func TestGone(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "w")
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	w, err := Open(dir, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	if w.Gone() {
+		t.Error("gone from the start")
+	}
+	if err := os.Remove(dir); err != nil {
+		t.Fatal(err)
+	}
+	if !w.Gone() {
+		t.Error("not gone when removed")
+	}
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if !w.Gone() {
+		t.Error("not gone when replaced")
+	}
+}

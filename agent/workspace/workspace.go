@@ -138,6 +138,17 @@ func (w *Workspace) Close() error {
 // Dir is the absolute path of the workspace, with links resolved.
 func (w *Workspace) Dir() string { return w.dir }
 
+// Gone says that the folder at the workspace's path is not the one that was opened: it was
+// removed, or another was put in its place. What is still open then leads nowhere.
+func (w *Workspace) Gone() bool {
+	opened, err := w.root.Stat(".")
+	if err != nil {
+		return true
+	}
+	there, err := os.Stat(w.dir)
+	return err != nil || !os.SameFile(opened, there)
+}
+
 // Content gives the bytes of an image by its digest. It fails when they were never kept, or
 // are no longer what the digest says.
 func (w *Workspace) Content(digest string) ([]byte, error) { return w.store.Get(digest) }

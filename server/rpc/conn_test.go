@@ -228,7 +228,8 @@ func TestAfter(t *testing.T) {
 		}})
 		p.send(`"id":1,"method":"tandem/session/attach"`)
 		p.send(`"id":2,"method":"tandem/session/attach","params":[0]`)
-		p.want(`1: "session"`, `tandem/progress {"seq":1}`, "2: -32603 no")
+		p.send(`"id":3,"method":"tandem/session/attach","params":[0]`)
+		p.want(`1: "session"`, `tandem/progress {"seq":1}`, "2: -32603 no", "3: -32603 no")
 	})
 }
 
@@ -344,15 +345,16 @@ func TestHalfClosed(t *testing.T) {
 // not the peer.
 func TestClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		stubborn := make(chan struct{})
+		began, stubborn := make(chan struct{}), make(chan struct{})
 		p, c := on(t, Options{Handlers: func(c *Conn) map[string]Handler {
 			return map[string]Handler{
 				"shutdown": echo,
 				"exit":     func(context.Context, json.RawMessage) (any, error) { c.Close(); return nil, nil },
-				"stubborn": func(context.Context, json.RawMessage) (any, error) { <-stubborn; return 1, nil },
+				"stubborn": func(context.Context, json.RawMessage) (any, error) { close(began); <-stubborn; return 1, nil },
 			}
 		}})
 		p.send(`"id":1,"method":"stubborn"`)
+		<-began
 		p.send(`"id":2,"method":"shutdown"`)
 		p.send(`"method":"exit"`)
 		p.want("2: null")

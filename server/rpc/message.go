@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 	"strconv"
 
 	"go.lsp.dev/jsonrpc2"
@@ -179,8 +178,5 @@ func encodeAnswer(id, result json.RawMessage, err error) ([]byte, error) {
 		out.Write(result)
 	}
 	out.WriteByte('}')
-	if out.Len() > math.MaxInt32 {
-		return nil, fmt.Errorf("an answer of %d bytes is longer than a client can read", out.Len())
-	}
 	return out.Bytes(), nil
 }

@@ -13,6 +13,7 @@ import (
 	"testing/iotest"
 	"time"
 
+	"go.lsp.dev/jsonrpc2"
 	"go.uber.org/zap"
 )
 
@@ -131,6 +132,25 @@ func TestPieces(t *testing.T) {
 		if !errors.Is(err, io.ErrUnexpectedEOF) {
 			t.Errorf("cut at %d: %v, which is not told from a proper end", cut, err)
 		}
+	}
+}
+
+// One call has one answer: the library's reader would hang on the third.
+func TestAnswersToOneCall(t *testing.T) {
+	answer := framed(`{"jsonrpc":"2.0","id":1,"result":1}`)
+	s := newStream(strings.NewReader(strings.Repeat(answer, 3)), newOutbox(io.Discard, 1<<20, nil), 1000, zap.NewNop())
+	call, err := jsonrpc2.NewCall(jsonrpc2.NewNumberID(1), "window/ask", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Write(t.Context(), call); err != nil {
+		t.Fatal(err)
+	}
+	if msg, _, err := s.Read(t.Context()); err != nil {
+		t.Errorf("the first answer: %v, %v", msg, err)
+	}
+	if msg, _, err := s.Read(t.Context()); !errors.Is(err, io.EOF) {
+		t.Errorf("another answer got through: %v, %v", msg, err)
 	}
 }
 

@@ -1,0 +1,45 @@
+# make test    everything that has to hold; it installs what it needs
+# make bench   the benchmarks whose results stand in ARCHITECTURE.md
+# make fuzz    each fuzz target for a short while
+STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
+CORPUS = $(abspath ../shared/corpus)
+export TANDEM_CORPUS ?= $(if $(wildcard $(CORPUS)),$(CORPUS),)
+FUZZTIME ?= 20s
+
+.PHONY: test lint generate tools bench fuzz build
+
+test: tools generate lint
+	go test -race -timeout 10m ./...
+
+# The linters: formatting, vet on every system that is supported, and staticcheck.
+lint:
+	@out=$$(gofmt -l $$(git ls-files -co --exclude-standard '*.go')); test -z "$$out" || { echo "gofmt would change:"; echo "$$out"; exit 1; }
+	go vet ./...
+	GOOS=darwin go vet ./agent/... ./server/... ./cmd/...
+	GOOS=windows go vet ./agent/... ./server/... ./cmd/...
+	go run $(STATICCHECK) ./...
+
+generate:
+	go generate ./protocol
+
+# ripgrep makes search faster and its tests whole; without it those tests say that they skip.
+tools:
+	@command -v go >/dev/null || { echo "Go is needed: see go.mod for the version"; exit 1; }
+	@if ! command -v rg >/dev/null && command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then \
+		echo "installing ripgrep for the tests of search"; apt-get install -qq -y ripgrep >/dev/null || { apt-get update -qq && apt-get install -qq -y ripgrep >/dev/null; }; fi
+	@command -v rg >/dev/null || echo "ripgrep is not installed: the tests that compare with it are skipped"
+	@test -n "$(TANDEM_CORPUS)" || echo "no corpus at ../shared/corpus (set TANDEM_CORPUS): the tests that read it are skipped"
+
+bench:
+	go test -run '^$$' -bench 'Steer|Step' ./server
+	go test -run '^$$' -bench Load ./agent/session
+	go test -run '^$$' -bench 'Start|Memory' ./cmd/tandem
+	go test -run '^$$' -bench . ./agent ./agent/command ./agent/journal
+
+fuzz:
+	@for target in $$(grep -rl --include='*_test.go' 'func Fuzz' . | xargs -n1 dirname | sort -u); do \
+		for f in $$(grep -ho 'func Fuzz[A-Za-z0-9]*' $$target/*_test.go | cut -c6-); do \
+			echo "$$target $$f"; go test -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZTIME) $$target || exit 1; done; done
+
+build:
+	go build -trimpath -o tandem ./cmd/tandem

@@ -43,17 +43,17 @@ func (stdio) Read(b []byte) (int, error)  { return os.Stdin.Read(b) }
 func (stdio) Write(b []byte) (int, error) { return os.Stdout.Write(b) }
 func (stdio) Close() error                { return errors.Join(os.Stdin.Close(), os.Stdout.Close()) }
 
-// client is stdin behind a reader that has read ahead.
-type client struct {
+// readAhead is stdin behind a reader that has read ahead.
+type readAhead struct {
 	stdio
 	in *bufio.Reader
 }
 
-func (c client) Read(b []byte) (int, error) { return c.in.Read(b) }
+func (c readAhead) Read(b []byte) (int, error) { return c.in.Read(b) }
 
 // forward copies frames between the editor and the daemon of the workspace that it names.
 func forward(ctx context.Context) error {
-	c := client{in: bufio.NewReaderSize(os.Stdin, 64<<10)}
+	c := readAhead{in: bufio.NewReaderSize(os.Stdin, 64<<10)}
 	hello, err := daemon.ReadHello(c.in)
 	if errors.Is(err, io.EOF) {
 		return nil

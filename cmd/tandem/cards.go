@@ -1,0 +1,335 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"tandem/protocol"
+)
+
+// header is what a picture begins with: the session, its task, its plan, and what waits.
+func (p *picture) header() []line {
+	s := p.session
+	about := fmt.Sprintf("%s · %s · model %s", turn(s), s.Autonomy, s.Model)
+	out := []line{{mark: "●", text: about, side: "session " + s.ID, tone: strong}, {indent: 2, text: s.Task}}
+	if s.Plan != nil {
+		out = append(out, planLines(*s.Plan)...)
+	}
+	for _, op := range p.running {
+		if op.Kind == protocol.Tool && op.Status != protocol.OpQueued {
+			out = append(out, line{indent: 2, mark: "·", text: "running: " + op.Intent, side: op.Target})
+		}
+	}
+	for _, d := range s.Decisions {
+		if d.Status == protocol.DecisionOpen {
+			out = append(out, p.decisionCard(d)...)
+		}
+	}
+	return append(out, p.turnCard("")...)
+}
+
+// turn says in words whose turn it is.
+func turn(s protocol.Session) string {
+	switch s.Mode {
+	case protocol.Paused:
+		return "Paused · your turn"
+	case protocol.Waiting:
+		return "Waiting · your turn"
+	case protocol.Done:
+		if ended(s) {
+			return "Ended"
+		}
+		return "Done"
+	}
+	return "Working"
+}
+
+// turned shows a change of the mode, and what waits for the developer.
+func (p *picture) turned(n protocol.ModeChangedParams) []line {
+	before, pause, questions := p.session.Mode, p.session.Pause, p.session.Questions
+	p.session.Mode, p.session.Initiative, p.session.Pause, p.session.Questions = n.Mode, n.Initiative, n.Pause, n.Questions
+	out := p.hush("")
+	reason := n.Reason
+	if reason == p.failed && reason != "" && n.Mode == protocol.Executing {
+		reason = "" // it was said when the answer failed
+	}
+	switch {
+	case n.Mode == protocol.Executing && before == protocol.Paused:
+		return append(out, line{mark: "▶", text: "Resumed", tone: good})
+	case n.Mode == protocol.Executing && reason != "":
+		return append(out, line{indent: 2, mark: "…", text: reason, tone: quiet})
+	case n.Mode == protocol.Executing:
+		return out
+	case n.Mode == protocol.Paused && before == protocol.Paused && n.Pause != nil && pause != nil:
+		return append(out, p.pauseMoved(*pause, reason)...)
+	case n.Mode == protocol.Waiting && before == protocol.Waiting && len(questions) > len(n.Questions) && reason == "":
+		return append(out, p.questionCard()...)
+	}
+	return append(out, p.turnCard(reason)...)
+}
+
+// turnCard is what a mode other than executing has to say.
+func (p *picture) turnCard(reason string) []line {
+	s := p.session
+	switch {
+	case s.Mode == protocol.Paused && s.Pause != nil:
+		return p.pauseCard(*s.Pause)
+	case s.Mode == protocol.Waiting && len(s.Questions) > 0:
+		return p.questionCard()
+	case s.Mode == protocol.Waiting:
+		if reason == "" {
+			reason = "The agent ended its turn. Steer to go on."
+		}
+		return []line{{mark: "●", text: "WAITING · your turn", tone: careful}, {indent: 2, text: reason}}
+	case s.Mode == protocol.Done && reason != "":
+		return []line{{mark: "✓", text: "DONE", tone: good}, {indent: 2, text: reason}}
+	}
+	return nil
+}
+
+var pausedBy = map[protocol.PausedBy]string{protocol.PausedByDeveloper: "PAUSED BY YOU", protocol.PausedByAgent: "PAUSED BY THE AGENT",
+	protocol.PausedByTripwire: "STOPPED BY A STOP CONDITION", protocol.PausedByRecovery: "PAUSED AFTER A CRASH", protocol.PausedByBudget: "STOPPED BY THE BUDGET"}
+
+// pauseCard is a tactical pause: why, the facts, the likely cause, and the ways out.
+func (p *picture) pauseCard(pause protocol.Pause) []line {
+	title := pausedBy[pause.By]
+	if name := tripped(pause); name != "" {
+		title = "STOPPED BY " + name
+	}
+	out := []line{{mark: "⏸", text: title + " · your turn", tone: careful}}
+	if pause.Reason != "" {
+		out = append(out, line{indent: 2, text: pause.Reason})
+	}
+	out = append(out, p.factLines(pause)...)
+	for _, id := range pause.Frozen {
+		i := slices.IndexFunc(p.running, func(o protocol.Operation) bool { return o.ID == id })
+		if i >= 0 {
+			out = append(out, line{indent: 2, text: "frozen, goes on at resume: " + p.running[i].Target, tone: quiet})
+		}
+	}
+	if pause.Decision != "" {
+		out = append(out, line{indent: 2, text: "Decided: " + pause.Decision, tone: mine})
+	}
+	if pause.Comparison != nil {
+		out = append(out, comparison(*pause.Comparison)...)
+	}
+	return append(out, optionLines(pause.Actions, func(a protocol.Action) (string, string) { return optionOf(pause, a) })...)
+}
+
+func tripped(p protocol.Pause) string {
+	for _, f := range p.Facts {
+		if f.Source != nil && f.Source.Tripwire != "" {
+			return f.Source.Tripwire
+		}
+	}
+	return ""
+}
+
+// factLines are the evidence of a pause.
+func (p *picture) factLines(pause protocol.Pause) []line {
+	var out []line
+	for _, f := range pause.Facts {
+		l := line{indent: 2, mark: "-", text: f.Text}
+		if s := f.Source; s != nil {
+			if s.Tripwire != "" {
+				l.text += fmt.Sprintf(" (expected %s, observed %s)", s.Expected, s.Observed)
+			}
+			l.side = p.at(s.URI, s.Range)
+		}
+		out = append(out, l)
+	}
+	if pause.LikelyCause != "" {
+		out = append(out, line{indent: 2, text: "Likely cause: " + pause.LikelyCause})
+	}
+	return out
+}
+
+// at is a place in the code, in the form that terminals make a link of.
+func (p *picture) at(uri string, r *protocol.Range) string {
+	if uri == "" {
+		return ""
+	}
+	text := relative(p.session.Workspace, uri)
+	if r != nil {
+		text += fmt.Sprintf(":%d", r.Start.Line+1)
+	}
+	return text
+}
+
+// optionOf says more of the option that an action takes: what it means, and what it touches.
+func optionOf(p protocol.Pause, a protocol.Action) (detail, side string) {
+	for _, o := range p.Options {
+		if a.Params.Option != o.ID {
+			continue
+		}
+		var touches []string
+		for _, t := range o.Touches {
+			touches = append(touches, string(t))
+		}
+		return o.Detail, strings.Join(append(touches, fileNames(o.Files)...), ", ")
+	}
+	return "", ""
+}
+
+// pauseMoved shows what is new in a pause.
+func (p *picture) pauseMoved(before protocol.Pause, reason string) []line {
+	now := *p.session.Pause
+	switch {
+	case len(now.Facts) != len(before.Facts) || len(now.Options) != len(before.Options) || now.LikelyCause != before.LikelyCause || now.Comparison != nil && before.Comparison == nil:
+		return p.pauseCard(now)
+	case now.Decision != before.Decision:
+		return []line{{mark: "›", text: "Decided: " + now.Decision, tone: mine}}
+	case reason != "":
+		return []line{{indent: 2, text: reason}}
+	}
+	return nil
+}
+
+// questionCard is the first question that is open; the others follow when it is answered.
+func (p *picture) questionCard() []line {
+	if len(p.session.Questions) == 0 {
+		return nil
+	}
+	q := p.session.Questions[0]
+	title := "QUESTION · your turn"
+	if n := len(p.session.Questions); n > 1 {
+		title = fmt.Sprintf("QUESTION, 1 of %d · your turn", n)
+	}
+	out := []line{{mark: "?", text: title, tone: careful}, {indent: 2, text: q.Text}}
+	return append(out, optionLines(q.Actions, nil)...)
+}
+
+// decided shows a decision: announced, its window over, or overridden.
+func (p *picture) decided(n protocol.DecisionParams) []line {
+	d := n.Decision
+	before, known := p.known[d.ID]
+	p.known[d.ID] = d
+	delete(p.choices, d.ID)
+	if d.Status == protocol.DecisionOpen {
+		p.choices[d.ID] = d
+	}
+	out := p.hush("")
+	switch {
+	case !known:
+		return append(out, p.decisionCard(d)...)
+	case before.Status == d.Status:
+		return out
+	case d.Status == protocol.DecisionOverridden:
+		return append(out, line{mark: "◆", text: "Overridden: " + d.Summary, side: chosen(d), tone: mine})
+	}
+	return append(out, line{mark: "◆", text: "Stands: " + d.Summary, tone: quiet})
+}
+
+func chosen(d protocol.Decision) string {
+	for _, a := range d.Alternatives {
+		if a.ID == d.Chosen {
+			return "instead: " + a.Title
+		}
+	}
+	return ""
+}
+
+// decisionCard is a decision with its reason and its alternatives; an open one with numbers.
+func (p *picture) decisionCard(d protocol.Decision) []line {
+	head := line{mark: "◆", text: "DECISION  " + d.Summary, tone: strong}
+	if d.Location != nil {
+		head.side = p.at(d.Location.URI, d.Location.Range)
+	}
+	out := []line{head, {indent: 2, text: d.Rationale, tone: quiet}}
+	if d.Status == protocol.DecisionOpen {
+		waits := "It waits for your word."
+		if d.Deadline != nil {
+			waits = "It stands by itself in a few seconds; the writes behind it wait until then."
+		}
+		out = append(out, line{indent: 2, text: waits, tone: careful})
+		return append(out, optionLines(d.Actions, func(a protocol.Action) (string, string) { return alternativeOf(d, a), "" })...)
+	}
+	for _, a := range d.Alternatives {
+		text := "instead of it: " + a.Title
+		if a.Consequence != "" {
+			text += " (" + a.Consequence + ")"
+		}
+		out = append(out, line{indent: 2, mark: "-", text: text, tone: quiet})
+	}
+	return out
+}
+
+func alternativeOf(d protocol.Decision, a protocol.Action) string {
+	for _, alt := range d.Alternatives {
+		if alt.ID == a.Params.Option {
+			return alt.Consequence
+		}
+	}
+	return ""
+}
+
+// optionLines number the actions that need no words, and name the one that takes them.
+func optionLines(actions []protocol.Action, more func(protocol.Action) (detail, side string)) []line {
+	var out []line
+	for i, a := range takes(actions) {
+		detail, side := "", ""
+		if more != nil {
+			detail, side = more(a)
+		}
+		out = append(out, line{indent: 2, mark: fmt.Sprint(i + 1), text: a.Title, side: side})
+		if detail != "" {
+			out = append(out, line{indent: 6, text: detail, tone: quiet})
+		}
+	}
+	own, ok := says(actions)
+	if !ok {
+		return out
+	}
+	text := "or type your own words: " + own.Ask.Prompt
+	if len(out) == 0 {
+		text = "Type your answer."
+	} else if own.Params.QuestionID != "" { // its prompt is the question
+		text = "or type your own words"
+	}
+	return append(out, line{indent: 4, text: text, tone: quiet})
+}
+
+// takes are the actions that need no words, in their order: these have the numbers from 1.
+func takes(actions []protocol.Action) []protocol.Action {
+	var out []protocol.Action
+	for _, a := range actions {
+		if a.Ask == nil {
+			out = append(out, a)
+		}
+	}
+	return out
+}
+
+// says is the action that takes the developer's own words.
+func says(actions []protocol.Action) (protocol.Action, bool) {
+	i := slices.IndexFunc(actions, func(a protocol.Action) bool { return a.Ask != nil })
+	if i < 0 {
+		return protocol.Action{}, false
+	}
+	return actions[i], true
+}
+
+// turnActions are what a typed word answers now: those of the pause, else of the first question,
+// else of the decision that was opened last. None: a typed word is a steer.
+func (p *picture) turnActions() []protocol.Action {
+	s := p.session
+	switch {
+	case s.Mode == protocol.Paused && s.Pause != nil:
+		return s.Pause.Actions
+	case s.Mode == protocol.Waiting && len(s.Questions) > 0:
+		return s.Questions[0].Actions
+	}
+	return p.openDecision().Actions
+}
+
+// openDecision is the one that was opened last; without an id there is none.
+func (p *picture) openDecision() protocol.Decision {
+	var last protocol.Decision
+	for _, d := range p.choices {
+		if len(d.ID) > len(last.ID) || len(d.ID) == len(last.ID) && d.ID > last.ID { // d9 comes before d10
+			last = d
+		}
+	}
+	return last
+}

@@ -1,0 +1,318 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"tandem/agent/rehearsal"
+	"tandem/protocol"
+	"tandem/server"
+	"tandem/testdata/rehearsals"
+)
+
+type demoCommand struct {
+	Story string `arg:"" optional:"" help:"The story: pair, in which you change the plan while the agent works." enum:"pair" default:"pair"`
+	Fast  bool   `help:"Play it fast, for one who has seen it."`
+	Keep  string `help:"Keep the workspace in this new folder." placeholder:"DIR"`
+	JSON  bool   `help:"Print JSON for programs."`
+}
+
+// Help is what tandem demo --help says beyond the flags.
+func (demoCommand) Help() string {
+	return `Only the words of the agent are scripted. The plan, the edits, the commands and the tests
+are real, on a small Go module in a temporary folder; Go is all that has to be installed.
+In a terminal you type the steer (Enter takes the suggested one); else it plays by itself.`
+}
+
+// The paces of the demo: what the waits of the story are multiplied by.
+const (
+	paceWritten = 1
+	paceFast    = 0.2
+)
+
+// Run plays the story.
+func (c *demoCommand) Run(ctx context.Context, s std) error {
+	pace := float64(paceWritten)
+	if c.Fast {
+		pace = paceFast
+	}
+	return c.play(ctx, s, pace)
+}
+
+func (c *demoCommand) play(ctx context.Context, s std, pace float64) (err error) {
+	if _, err := exec.LookPath("go"); err != nil {
+		return errors.New("demo: the story's tests are run with Go, which is not on the PATH; install it from your system or from go.dev")
+	}
+	st, err := openStage(ctx, c, pace)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, st.close()) }()
+	return st.play(ctx, s, c.JSON)
+}
+
+// stage is where a story is played: its folders, its model server and its daemon, all in this process.
+type stage struct {
+	script *rehearsal.Script
+	temp   string // everything that is thrown away
+	dir    string // the workspace
+	model  *rehearsal.Server
+	daemon *server.Registry
+}
+
+func openStage(ctx context.Context, c *demoCommand, pace float64) (*stage, error) {
+	archive, err := rehearsals.Stories.ReadFile(c.Story + ".txtar")
+	if err != nil {
+		return nil, fmt.Errorf("demo: there is no story %q: %w", c.Story, err)
+	}
+	st := &stage{}
+	if st.script, err = rehearsal.Parse(c.Story+".txtar", archive); err != nil {
+		return nil, err
+	}
+	if st.temp, err = os.MkdirTemp("", "tandem-demo-"); err != nil {
+		return nil, fmt.Errorf("make a folder for the demo: %w", err)
+	}
+	if err := st.furnish(ctx, c.Keep, pace); err != nil {
+		return nil, errors.Join(err, st.close())
+	}
+	return st, nil
+}
+
+// furnish unpacks the workspace and starts the model server and the daemon.
+func (st *stage) furnish(ctx context.Context, keep string, pace float64) error {
+	st.dir = filepath.Join(st.temp, "desk")
+	if keep != "" {
+		if entries, err := os.ReadDir(keep); err == nil && len(entries) > 0 {
+			return fmt.Errorf("demo: %s is not empty; name a new folder", keep)
+		}
+		abs, err := filepath.Abs(keep)
+		if err != nil {
+			return fmt.Errorf("demo: %s: %w", keep, err)
+		}
+		st.dir = abs
+	}
+	err := st.script.Unpack(st.dir)
+	if err != nil {
+		return err
+	}
+	if st.dir, err = filepath.EvalSymlinks(st.dir); err != nil {
+		return fmt.Errorf("demo: %w", err)
+	}
+	if st.model, err = rehearsal.Serve(ctx, st.script, rehearsal.Options{Pace: pace}); err != nil {
+		return err
+	}
+	st.daemon = server.NewRegistry(server.Options{State: filepath.Join(st.temp, "state"), Environ: st.environ()})
+	return nil
+}
+
+// environ is the environment of the story: the rehearsal as the model, no configuration of the
+// developer's, and a Go that asks nobody for anything.
+func (st *stage) environ() []string {
+	ours := []string{"OPENAI_BASE_URL=" + st.model.URL, "OPENAI_API_KEY=", "TANDEM_MODEL=rehearsal",
+		"XDG_CONFIG_HOME=" + filepath.Join(st.temp, "config"),
+		"GOFLAGS=", "GOPROXY=off", "GOWORK=off", "GOTOOLCHAIN=local", "GO111MODULE=on", "GOENV=off"}
+	env := slices.DeleteFunc(os.Environ(), func(e string) bool {
+		name, _, _ := strings.Cut(e, "=")
+		return slices.ContainsFunc(ours, func(o string) bool { return strings.HasPrefix(o, name+"=") })
+	})
+	return append(env, ours...)
+}
+
+// close ends what the stage started, and throws its folders away.
+func (st *stage) close() error {
+	var errs []error
+	if st.daemon != nil {
+		errs = append(errs, st.daemon.Close())
+	}
+	if st.model != nil {
+		errs = append(errs, st.model.Close())
+	}
+	return errors.Join(append(errs, os.RemoveAll(st.temp))...)
+}
+
+// play follows the story's session and then shows what came of it.
+func (st *stage) play(ctx context.Context, s std, programs bool) error {
+	here, there := net.Pipe()
+	served := st.daemon.Serve(ctx, there)
+	defer func() { <-served.Done() }()
+	c, err := connect(ctx, here, st.dir)
+	if err != nil {
+		return err
+	}
+	defer c.close()
+	started, err := ask[protocol.SessionResult](ctx, c, protocol.MethodStart, protocol.StartParams{Task: st.script.Task})
+	if err != nil {
+		return err
+	}
+	d := &director{script: st.script}
+	f := &follower{std: s, c: c, session: started.Session, scr: newScreen(s.out, s.getenv), again: "tandem demo", watch: d.watch, stays: d.stays}
+	d.f, d.ctx = f, ctx
+	if programs {
+		f.programs = encoder(s.out)
+	} else if err := f.print(opening(s)); err != nil {
+		return err
+	}
+	code, err := f.follow(ctx)
+	if err != nil {
+		return err
+	}
+	if code != exitDone {
+		return errors.Join(f.print([]line{{text: "You left the demo; its session is gone with it."}}), asExit(code))
+	}
+	if programs {
+		return f.programs.Encode(map[string]any{"before": d.before, "after": f.pic.session.Plan})
+	}
+	return st.closing(f, d)
+}
+
+func opening(s std) []line {
+	how := "Nobody sits at this terminal, so the demo types the steer itself."
+	if _, ok := interactive(s.in, s.out, s.getenv); ok {
+		how = "Read along. When you see it going the wrong way, say so: type, or press Enter for the suggested steer."
+	}
+	return []line{
+		{text: "TANDEM DEMO  a story with real files, commands and tests; only the agent's words are scripted", tone: strong},
+		{text: how}, {},
+	}
+}
+
+// director knows the story: when to suggest the steer, and what the plan was before it.
+type director struct {
+	ctx    context.Context
+	f      *follower
+	script *rehearsal.Script
+
+	read    bool   // the agent has read something
+	answer  string // the answer of the model that speaks now
+	words   string // that came after the reading, of one answer
+	offered bool
+	before  *protocol.Plan // the plan before a steer changed it
+	last    *protocol.Plan
+	tests   protocol.Operation // the last command that passed
+}
+
+// watch sees what happens, and suggests the steer when its moment has come.
+func (d *director) watch(n note) []line {
+	switch n.Method {
+	case protocol.NoteProgress:
+		return seen(n, d.progress)
+	case protocol.NoteText:
+		return seen(n, d.text)
+	case protocol.NotePlanChanged:
+		return seen(n, d.planned)
+	case protocol.NoteSteered:
+		return seen(n, d.steered)
+	}
+	return nil
+}
+
+// steered takes the suggestion back while a steer is answered. One that the story does not know
+// leaves the plan as it is, and then the one that it knows is suggested again.
+func (d *director) steered(p protocol.SteeredParams) []line {
+	d.f.suggested = ""
+	if p.Steer.Status == protocol.SteerApplied && d.before == nil && d.offered && d.f.mine {
+		d.f.suggested = d.script.Steer
+	}
+	return nil
+}
+
+// seen decodes what the picture has decoded before.
+func seen[P any](n note, see func(P) []line) []line {
+	var p P
+	if json.Unmarshal(n.Params, &p) != nil {
+		return nil
+	}
+	return see(p)
+}
+
+func (d *director) progress(p protocol.ProgressParams) []line {
+	op := p.Operation
+	if op.Effect == protocol.EffectRead && op.Status == protocol.OpDone {
+		d.read = true
+	}
+	if op.Effect == protocol.EffectExecute && op.Status == protocol.OpDone && op.ExitCode != nil && *op.ExitCode == 0 {
+		d.tests = op
+	}
+	if op.Kind == protocol.Think && op.ID == d.answer && over(op) && d.words != "" {
+		return d.offer()
+	}
+	return nil
+}
+
+// text waits for the moment: the agent has read, said what it found, and begins to say what it will do.
+func (d *director) text(p protocol.TextParams) []line {
+	if !d.read {
+		return nil
+	}
+	if p.OperationID != d.answer {
+		d.answer, d.words = p.OperationID, ""
+	}
+	d.words += p.Delta
+	_, intention, said := strings.Cut(d.words, ". ")
+	if said && len(strings.Fields(intention)) >= 4 {
+		return d.offer()
+	}
+	return nil
+}
+
+func (d *director) planned(p protocol.PlanChangedParams) []line {
+	if p.Plan.Cause.Kind == protocol.CauseSteer && d.before == nil && d.last != nil {
+		d.before = d.last
+	}
+	plan := p.Plan
+	d.last = &plan
+	return nil
+}
+
+// offer suggests the steer to the developer, or says it where there is none.
+func (d *director) offer() []line {
+	if d.offered || d.before != nil || d.script.Steer == "" {
+		return nil
+	}
+	d.offered = true
+	if d.f.mine {
+		d.f.suggested = d.script.Steer
+		return []line{{}, {mark: "!", text: "It is about to build on the provider. Say you want something else: press Enter for the suggested steer, or type your own.", tone: careful}}
+	}
+	d.f.steer(d.ctx, d.script.Steer, protocol.Now)
+	return nil
+}
+
+// stays keeps the story open for a developer who has not steered.
+func (d *director) stays() (string, bool) {
+	if d.before != nil || !d.f.mine || d.script.Steer == "" {
+		return "", false
+	}
+	d.f.suggested = d.script.Steer
+	return "It is done, its own way. A steer is heard even now: press Enter for the suggested one. Ctrl-C goes to the end.", true
+}
+
+// contents are the files of a folder, by their path.
+func contents(dir string) (map[string]string, error) {
+	files := map[string]string{}
+	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		b, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(dir, path)
+		files[filepath.ToSlash(rel)] = string(b)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read the workspace of the demo: %w", err)
+	}
+	return files, nil
+}

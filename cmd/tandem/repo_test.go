@@ -1,0 +1,132 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+type layer struct {
+	name string
+	may  []string
+}
+
+// layers lists each package with the packages of ours that it may import; one that is not listed
+// may not exist. Read it from the top: a package imports what stands below it, never what stands
+// beside or above it.
+var layers = []layer{
+	{"cmd/tandem", []string{"server", "server/config", "server/daemon", "server/rpc", "agent/rehearsal", "agent/command", "agent", "protocol", "testdata/rehearsals"}},
+
+	{"server", []string{"server/config", "server/daemon", "server/rpc", "agent/session", "agent/journal", "agent/model", "agent/tool", "agent/workspace",
+		"agent/command", "agent/tripwire", "agent/scenario", "agent", "protocol"}},
+	{"server/daemon", []string{"server/rpc", "protocol"}},
+	{"server/config", []string{"protocol"}},
+	{"server/rpc", []string{"protocol"}},
+
+	{"agent/session", []string{"agent/journal", "agent/model", "agent/tool", "agent/workspace", "agent/command", "agent/tripwire", "agent/scenario",
+		"agent", "protocol"}},
+	{"agent/journal", nil},
+	{"agent/model", nil},
+	{"agent/tool", nil},
+	{"agent/workspace", nil},
+	{"agent/command", nil},
+	{"agent/tripwire", nil},
+	{"agent/scenario", nil},
+	{"agent/rehearsal", nil},
+	{"agent", []string{"protocol"}},
+
+	{"protocol", nil},
+	{"protocol/gen", nil},
+	{"testdata/rehearsals", nil},
+}
+
+// owners lists the libraries that are behind one door: who may import what stands below a path.
+// A library that the customer chose and that may be exchanged is known to its owner alone.
+var owners = []struct {
+	library string
+	by      []string
+}{
+	{"github.com/sashabaranov/go-openai", []string{"agent/model"}},
+	{"go.lsp.dev/", []string{"server", "server/rpc", "server/daemon", "protocol", "protocol/gen"}},
+}
+
+type goPackage struct {
+	ImportPath, Name, Doc string
+	Imports, TestImports  []string
+	Error                 *struct{ Err string }
+}
+
+func packages(t *testing.T) []goPackage {
+	t.Helper()
+	cmd := exec.Command("go", "list", "-e", "-json=ImportPath,Name,Doc,Imports,TestImports,Error", "./...")
+	cmd.Dir = "../.."
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("list the packages: %v", err)
+	}
+	var all []goPackage
+	for d := json.NewDecoder(strings.NewReader(string(out))); ; {
+		var p goPackage
+		if err := d.Decode(&p); errors.Is(err, io.EOF) {
+			return all
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		p.ImportPath = strings.TrimPrefix(p.ImportPath, "tandem/")
+		all = append(all, p)
+	}
+}
+
+func TestLayers(t *testing.T) {
+	for _, p := range packages(t) {
+		i := slices.IndexFunc(layers, func(l layer) bool { return l.name == p.ImportPath })
+		if i < 0 {
+			t.Errorf("%s is not in the layer table", p.ImportPath)
+			continue
+		}
+		for _, path := range p.Imports {
+			if ours, ok := strings.CutPrefix(path, "tandem/"); ok && !slices.Contains(layers[i].may, ours) {
+				t.Errorf("%s imports %s, which the layer table does not allow", p.ImportPath, ours)
+			}
+		}
+	}
+}
+
+// TestLayersPointDown holds the table itself: no arrow in it goes up.
+func TestLayersPointDown(t *testing.T) {
+	for i, l := range layers {
+		for _, below := range l.may {
+			if !slices.ContainsFunc(layers[i+1:], func(o layer) bool { return o.name == below }) {
+				t.Errorf("the table lets %s import %s, which does not stand below it", l.name, below)
+			}
+		}
+	}
+}
+
+func TestOwners(t *testing.T) {
+	for _, p := range packages(t) {
+		for _, o := range owners {
+			for _, path := range slices.Concat(p.Imports, p.TestImports) {
+				if strings.HasPrefix(path, o.library) && !slices.Contains(o.by, p.ImportPath) {
+					t.Errorf("%s imports %s, which belongs to %v", p.ImportPath, path, o.by)
+				}
+			}
+		}
+	}
+}
+
+func TestPackageComments(t *testing.T) {
+	for _, p := range packages(t) {
+		start := "Package " + p.Name + " "
+		if p.Name == "main" {
+			start = "Command "
+		}
+		if !strings.HasPrefix(p.Doc, start) {
+			t.Errorf("%s: its package comment starts with %q, not with %q", p.ImportPath, p.Doc, start)
+		}
+	}
+}

@@ -1,0 +1,231 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"tandem/protocol"
+)
+
+// read takes what came from stdin: keys of a terminal, or a line of a pipe, which is a steer.
+func (f *follower) read(ctx context.Context, in input) (left bool, err error) {
+	switch {
+	case in.ended:
+		return true, nil
+	case in.bytes != nil:
+		return f.press(ctx, f.keys.feed(in.bytes))
+	case strings.TrimSpace(in.line) != "":
+		f.steer(ctx, strings.TrimSpace(in.line), protocol.Now)
+	}
+	return false, nil
+}
+
+// press takes keys.
+func (f *follower) press(ctx context.Context, keys []key) (left bool, err error) {
+	for _, k := range keys {
+		f.meaning() // of the line before this key
+		switch k.kind {
+		case keyInterrupt:
+			left, err = f.interrupt(ctx)
+		case keyEOF:
+			left = f.typed.empty()
+		case keyEnter:
+			left, err = f.enter(ctx, protocol.Now)
+		case keyAltEnter:
+			left, err = f.enter(ctx, protocol.StepEnd)
+		default:
+			f.typed.press(k)
+		}
+		if left || err != nil {
+			return left, err
+		}
+	}
+	return false, f.print(nil)
+}
+
+// interrupt is the brake: the first pauses, the second leaves.
+func (f *follower) interrupt(ctx context.Context) (left bool, err error) {
+	if f.braked || f.pic.session.Mode != protocol.Executing {
+		return true, nil
+	}
+	f.braked = true
+	f.send(ctx, func(ctx context.Context) result {
+		err := f.c.call(ctx, protocol.MethodPause, protocol.PauseParams{SessionID: f.session.ID}, nil)
+		return result{err: err}
+	})
+	if f.mine {
+		return false, f.print([]line{{text: "Pausing. /resume goes on; Ctrl-C again leaves.", tone: careful}})
+	}
+	return false, nil
+}
+
+// enter takes the line: a command, a number, or words.
+func (f *follower) enter(ctx context.Context, when protocol.When) (left bool, err error) {
+	actions := f.meaning()
+	text := f.typed.take()
+	if text == "" {
+		text, f.suggested = f.suggested, ""
+		if text == "" {
+			return false, nil
+		}
+		f.steer(ctx, text, when)
+		return false, nil
+	}
+	f.suggested = ""
+	if name, rest, ok := slash(text); ok {
+		return f.command(ctx, name, rest)
+	}
+	if len(actions) == 0 || when != protocol.Now {
+		f.steer(ctx, text, when)
+		return false, nil
+	}
+	a, words, err := choose(actions, text)
+	if err != nil {
+		return false, f.print([]line{{text: err.Error(), tone: bad}})
+	}
+	f.act(ctx, a, words)
+	if a.Params.QuestionID == "" {
+		return false, nil // what comes of it says what was taken
+	}
+	return false, f.print([]line{{mark: "›", text: cmp.Or(words, a.Title), tone: mine}})
+}
+
+// choose finds the action that a typed answer means: by its number, or the one that takes words.
+func choose(actions []protocol.Action, text string) (protocol.Action, string, error) {
+	numbered := takes(actions)
+	if n, err := strconv.Atoi(text); err == nil {
+		if n >= 1 && n <= len(numbered) {
+			return numbered[n-1], "", nil
+		}
+		return protocol.Action{}, "", fmt.Errorf("there is no option %d; type a number from 1 to %d, or your own words", n, len(numbered))
+	}
+	if own, ok := says(actions); ok {
+		return own, text, nil
+	}
+	return protocol.Action{}, "", fmt.Errorf("type a number from 1 to %d; /steer says something else", len(numbered))
+}
+
+// act sends an action back as it came, with what the developer typed in its place.
+func (f *follower) act(ctx context.Context, a protocol.Action, words string) {
+	f.send(ctx, func(ctx context.Context) result { return result{err: perform(ctx, f.c, a, words, nil)} })
+}
+
+// perform sends an action.
+func perform(ctx context.Context, c *client, a protocol.Action, words string, answer any) error {
+	encoded, err := json.Marshal(a.Params)
+	if err != nil {
+		return fmt.Errorf("encode %s: %w", a.Title, err)
+	}
+	params := map[string]any{}
+	if err := json.Unmarshal(encoded, &params); err != nil {
+		return fmt.Errorf("encode %s: %w", a.Title, err)
+	}
+	if a.Ask != nil {
+		params[a.Ask.Param] = words
+	}
+	return c.call(ctx, a.Method, params, answer)
+}
+
+// steer says something to the agent, with what the developer had seen when they said it.
+func (f *follower) steer(ctx context.Context, text string, when protocol.When) {
+	seen := f.pic.seq
+	p := protocol.SteerParams{SessionID: f.session.ID, Text: text, When: when, SeenSeq: &seen}
+	f.send(ctx, func(ctx context.Context) result {
+		r, err := ask[protocol.SteerResult](ctx, f.c, protocol.MethodSteer, p)
+		if err != nil {
+			return result{err: err}
+		}
+		return result{show: func() []line { return f.pic.receipt(r) }, seq: r.Seq + 1} // what it led to follows it
+	})
+}
+
+// send asks the daemon beside the loop, which hears the answer.
+func (f *follower) send(ctx context.Context, ask func(context.Context) result) {
+	f.asked++
+	go func() { f.results <- ask(ctx) }()
+}
+
+// commands are what can be typed behind a slash.
+var commands = []string{"pause", "resume", "plan", "status", "steer", "quit", "help"}
+
+// slash reads a command. Words that begin with a path are a steer; one unknown word is none.
+func slash(text string) (name, rest string, ok bool) {
+	after, isSlash := strings.CutPrefix(text, "/")
+	if !isSlash {
+		return "", "", false
+	}
+	name, rest, _ = strings.Cut(after, " ")
+	known := slices.Contains(commands, name)
+	return name, strings.TrimSpace(rest), known || rest == "" && !strings.ContainsAny(name, "/.")
+}
+
+// command does what was typed behind a slash.
+func (f *follower) command(ctx context.Context, name, rest string) (left bool, err error) {
+	switch name {
+	case "quit":
+		return true, nil
+	case "pause":
+		f.send(ctx, func(ctx context.Context) result {
+			return result{err: f.c.call(ctx, protocol.MethodPause, protocol.PauseParams{SessionID: f.session.ID, Reason: rest}, nil)}
+		})
+	case "resume":
+		f.resume(ctx)
+	case "steer":
+		f.steer(ctx, rest, protocol.Now)
+	case "plan":
+		if f.pic.session.Plan == nil {
+			return false, f.print([]line{{text: "There is no plan yet."}})
+		}
+		return false, f.print(planLines(*f.pic.session.Plan))
+	case "status":
+		return false, f.print(f.status())
+	case "help":
+		return false, f.print(help)
+	default:
+		return false, f.print([]line{{text: "There is no command /" + name + "; /help lists them. For a steer that begins so, type /steer first.", tone: bad}})
+	}
+	return false, nil
+}
+
+// resume goes on. The pause's own action is sent where there is one: it knows of drift.
+func (f *follower) resume(ctx context.Context) {
+	if p := f.pic.session.Pause; p != nil {
+		for _, a := range p.Actions {
+			if a.Method == protocol.MethodResume {
+				f.act(ctx, a, "")
+				return
+			}
+		}
+	}
+	f.send(ctx, func(ctx context.Context) result {
+		return result{err: f.c.call(ctx, protocol.MethodResume, protocol.ResumeParams{SessionID: f.session.ID}, nil)}
+	})
+}
+
+func (f *follower) status() []line {
+	u := f.pic.session.Usage
+	return []line{
+		{text: f.pic.now(time.Now()), side: "session " + f.session.ID},
+		{indent: 2, text: fmt.Sprintf("%d requests · %d tokens in, %d of them cached · %d out", u.Requests, u.InputTokens, u.CachedInputTokens, u.OutputTokens), tone: quiet},
+	}
+}
+
+// help is what /help says.
+var help = []line{
+	{text: "Type at any moment: what you type is a steer, and is heard at once.", tone: strong},
+	{indent: 2, text: "Enter        send it now"},
+	{indent: 2, text: "Alt+Enter    send it for the end of this step; nothing is interrupted"},
+	{indent: 2, text: "1, 2, …      take an option of a pause, a question or a decision; other words are your own answer"},
+	{indent: 2, text: "/pause       stop everything that changes something; with a reason the agent looks into it"},
+	{indent: 2, text: "/resume      go on after a pause"},
+	{indent: 2, text: "/plan        the whole plan        /status      where it stands"},
+	{indent: 2, text: "/steer …     a steer, where words would answer something else"},
+	{indent: 2, text: "/quit        leave; the session stays"},
+	{indent: 2, text: "Ctrl-C       pause; again: leave"},
+}

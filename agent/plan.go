@@ -144,9 +144,22 @@ func (m *moment) verify(by string, claims []string) {
 		})
 		m.say(Called{For: by, Steps: steps, Op: protocol.Operation{
 			ID: m.nextOp(), StepID: steps[0], Kind: protocol.Tool, Tool: toolVerify, Effect: protocol.EffectExecute,
-			Intent: "I verify " + strings.Join(steps, ", ") + " before I call it done.", Target: command, Status: protocol.OpQueued,
+			Intent: m.verifyIntent(steps), Target: command, Status: protocol.OpQueued,
 		}})
 	}
+}
+
+// verifyIntent says in the titles of steps what a verification is for.
+func (s State) verifyIntent(steps []string) string {
+	var titles []string
+	for _, id := range steps {
+		t, _ := s.step(id)
+		titles = append(titles, "«"+t.Title+"»")
+	}
+	if len(titles) == 1 {
+		return "I verify " + titles[0] + " before I call it done."
+	}
+	return "I verify " + strings.Join(titles, " and ") + " before I call them done."
 }
 
 // propose is the plan that the arguments make of the present one. Steps that they do not list

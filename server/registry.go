@@ -7,6 +7,8 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"maps"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -34,6 +36,8 @@ type Options struct {
 	Environ []string
 	// Log may be nil.
 	Log *zap.Logger
+	// HTTP carries the questions to the model's server; nil is a transport of the client's own.
+	HTTP http.RoundTripper
 }
 
 // Registry is the sessions of one daemon: those that run in it, and those that lie on disk.
@@ -42,10 +46,19 @@ type Registry struct {
 	log    *zap.Logger
 	redact session.Redactor
 
-	mu     sync.Mutex
-	open   map[string]*running
-	places map[string]*place
-	starts map[string]*startOnce
+	ctx  context.Context // of what runs beside the requests
+	end  context.CancelFunc
+	busy sync.WaitGroup // what makes or opens sessions, and what runs beside the requests
+
+	mu      sync.Mutex
+	closed  bool // nothing is added to busy any more
+	open    map[string]*running
+	places  map[string]*place
+	gone    []*place // whose folder was removed or replaced
+	models  map[modelAt]*model.Client
+	starts  map[string]*once // by the request's key
+	opening map[string]*once // by the session's id
+	listed  map[string]listing
 }
 
 // running is a session that runs in this process.
@@ -56,12 +69,18 @@ type running struct {
 
 // place is a workspace that sessions of this process work in.
 type place struct {
-	files *workspace.Workspace
-	model *model.Client
+	files  *workspace.Workspace
+	ledger *session.Ledger
 }
 
-// startOnce is a start with a key: the same again waits for it and gets its answer.
-type startOnce struct {
+// modelAt is what a client of a model's server is made of.
+type modelAt struct {
+	baseURL, key string
+	idle         time.Duration
+}
+
+// once is a start with a key, or an opening: the same again waits for it and gets its answer.
+type once struct {
 	done    chan struct{}
 	receipt session.Receipt
 	run     *running
@@ -74,8 +93,10 @@ func NewRegistry(o Options) *Registry {
 	if log == nil {
 		log = zap.NewNop()
 	}
-	return &Registry{opts: o, log: log, redact: session.NewRedactor(o.Environ), open: map[string]*running{},
-		places: map[string]*place{}, starts: map[string]*startOnce{}}
+	ctx, end := context.WithCancel(context.Background())
+	return &Registry{opts: o, log: log, redact: session.NewRedactor(o.Environ), ctx: ctx, end: end,
+		open: map[string]*running{}, places: map[string]*place{}, models: map[modelAt]*model.Client{},
+		starts: map[string]*once{}, opening: map[string]*once{}, listed: map[string]listing{}}
 }
 
 // StateFolder is the folder for sessions that the environment names.
@@ -96,21 +117,46 @@ func (r *Registry) getenv(name string) string {
 	return ""
 }
 
-// Close ends what runs in every session and closes them; each can be opened again.
+// Close ends what runs in every session and closes them; each can be opened again, by another
+// registry.
 func (r *Registry) Close() error {
 	r.mu.Lock()
-	open, places := r.open, r.places
-	r.open, r.places = map[string]*running{}, map[string]*place{}
+	r.closed = true
 	r.mu.Unlock()
+	r.end()
+	r.busy.Wait()
 	var errs []error
-	for _, s := range open {
-		errs = append(errs, s.Close())
+	var closing sync.WaitGroup
+	for _, s := range r.open { // side by side: each may have commands that take their time to end
+		closing.Go(func() {
+			err := s.Close()
+			r.mu.Lock()
+			errs = append(errs, err)
+			r.mu.Unlock()
+		})
 	}
-	for _, p := range places {
-		p.model.Close()
+	closing.Wait()
+	for _, m := range r.models {
+		m.Close()
+	}
+	for _, p := range append(r.gone, slices.Collect(maps.Values(r.places))...) {
 		errs = append(errs, p.files.Close())
 	}
+	clear(r.open)
+	clear(r.models)
+	clear(r.places)
 	return errors.Join(errs...)
+}
+
+// enter has Close wait until what was entered calls busy.Done.
+func (r *Registry) enter() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed {
+		return errors.New("this daemon is ending; start it anew and ask again")
+	}
+	r.busy.Add(1)
+	return nil
 }
 
 // folder is where a workspace's sessions lie: named by its path, so that two never meet.
@@ -130,31 +176,71 @@ func (r *Registry) configuration(dir string, trusted bool) (config.Config, error
 	return config.Load(s)
 }
 
-// Start starts a session in a workspace. With a key, the same start again gets the first answer.
+// Start starts a session in a workspace. With a key, the same start again gets the first answer,
+// also from a later daemon.
 func (r *Registry) Start(ctx context.Context, dir string, trusted bool, p protocol.StartParams, by string) (*running, session.Receipt, error) {
+	if err := r.enter(); err != nil {
+		return nil, session.Receipt{}, err
+	}
+	defer r.busy.Done()
 	key := requestKey(p.Request)
 	if key == "" {
 		return r.start(ctx, dir, trusted, p, by, "")
 	}
+	o, first := r.first(r.starts, key)
+	if !first {
+		<-o.done
+		return o.run, o.receipt, o.err
+	}
+	defer func() {
+		if o.err != nil { // a start that was refused may be tried again
+			r.forget(r.starts, key)
+		}
+		close(o.done)
+	}()
+	if id := r.startedWith(dir, key); id != "" {
+		if o.run, o.err = r.find(id); o.err == nil {
+			o.receipt, o.err = o.run.Post(ctx, key, agent.Start{}) // its key gives the first answer
+		}
+		return o.run, o.receipt, o.err
+	}
+	o.run, o.receipt, o.err = r.start(ctx, dir, trusted, p, by, key)
+	return o.run, o.receipt, o.err
+}
+
+// first is the entry of a key, and says whether this is the first to ask for it.
+func (r *Registry) first(of map[string]*once, key string) (*once, bool) {
 	r.mu.Lock()
-	once, again := r.starts[key]
-	if !again {
-		once = &startOnce{done: make(chan struct{})}
-		r.starts[key] = once
+	defer r.mu.Unlock()
+	if o, ok := of[key]; ok {
+		return o, false
 	}
-	r.mu.Unlock()
-	if again {
-		<-once.done
-		return once.run, once.receipt, once.err
+	o := &once{done: make(chan struct{}), err: errors.New("this went wrong inside Tandem; try again")}
+	of[key] = o
+	return o, true
+}
+
+func (r *Registry) forget(of map[string]*once, key string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(of, key)
+}
+
+// keyLives is how long the key of a start is known after the daemon that took it has ended.
+const keyLives = 24 * time.Hour
+
+// startedWith is the session in a workspace that an earlier daemon started with a key, or "".
+func (r *Registry) startedWith(dir, key string) string {
+	oldest := newID(time.Now().Add(-keyLives))
+	for _, path := range slices.Backward(journalsIn(r.sessionsIn(dir))) {
+		if idOf(path) < oldest {
+			return ""
+		}
+		if session.StartKey(path) == key {
+			return idOf(path)
+		}
 	}
-	once.run, once.receipt, once.err = r.start(ctx, dir, trusted, p, by, key)
-	if once.err != nil { // a start that was refused may be tried again
-		r.mu.Lock()
-		delete(r.starts, key)
-		r.mu.Unlock()
-	}
-	close(once.done)
-	return once.run, once.receipt, once.err
+	return ""
 }
 
 func (r *Registry) start(ctx context.Context, dir string, trusted bool, p protocol.StartParams, by, key string) (*running, session.Receipt, error) {
@@ -172,18 +258,15 @@ func (r *Registry) start(ctx context.Context, dir string, trusted bool, p protoc
 	if err != nil {
 		return nil, session.Receipt{}, err
 	}
-	instructions, err := world.Files.Instructions(ctx, ".")
+	instructions, err := r.instructions(ctx, world, trusted)
 	if err != nil {
 		return nil, session.Receipt{}, err
 	}
 	id := newID(time.Now())
 	in := agent.Start{ID: id, Workspace: folderURI(dir), Task: p.Task, Autonomy: p.Autonomy, Model: cfg.Model.Name,
-		Trusted: trusted, Context: p.Context, By: by}
+		Trusted: trusted, Context: p.Context, By: by, Instructions: instructions}
 	if in.Autonomy == "" {
 		in.Autonomy = cfg.Autonomy
-	}
-	for _, i := range instructions {
-		in.Instructions = append(in.Instructions, agent.Instruction{Path: i.Path, Text: i.Text})
 	}
 	s, receipt, err := session.Create(ctx, r.path(dir, id), key, in, r.options(id, world))
 	if err != nil {
@@ -192,13 +275,30 @@ func (r *Registry) start(ctx context.Context, dir string, trusted bool, p protoc
 	return r.keep(&running{s, id, dir}), receipt, nil
 }
 
+// instructions are the workspace's own words to an agent, which count as the developer's: so
+// only where the developer trusts it.
+func (r *Registry) instructions(ctx context.Context, w session.Workplace, trusted bool) ([]agent.Instruction, error) {
+	if !trusted {
+		return nil, nil
+	}
+	found, err := w.Files.Instructions(ctx, ".")
+	if err != nil {
+		return nil, err
+	}
+	var out []agent.Instruction
+	for _, i := range found {
+		out = append(out, agent.Instruction{Path: i.Path, Text: i.Text})
+	}
+	return out, nil
+}
+
 // newID names a session: ids sort by the time of their start.
 func newID(at time.Time) string {
 	return at.UTC().Format("20060102-150405-") + strings.ToLower(rand.Text()[:6])
 }
 
 func (r *Registry) path(dir, id string) string {
-	return filepath.Join(r.sessionsIn(dir), id+".jsonl")
+	return filepath.Join(r.sessionsIn(dir), id+journalEnd)
 }
 
 func (r *Registry) options(id string, w session.Workplace) session.Options {
@@ -214,42 +314,97 @@ func (r *Registry) keep(s *running) *running {
 	return s
 }
 
-// world is what a session in a workspace works with. The files and the model's client are
-// shared by the sessions of one workspace.
+// world is what a session in a workspace works with. The files are shared by the sessions of
+// one workspace, the client by all that ask one server.
 func (r *Registry) world(dir string, cfg config.Config) (session.Workplace, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	m, err := r.client(modelAt{cfg.Model.BaseURL, cfg.Model.Key, cfg.Model.Idle()})
+	if err != nil {
+		return session.Workplace{}, err
+	}
 	p, ok := r.places[dir]
+	if ok && p.files.Gone() { // another folder stands there now; who works in the old one is told so
+		r.gone = append(r.gone, p)
+		ok = false
+	}
 	if !ok {
 		files, err := workspace.Open(dir, workspace.Options{Store: filepath.Join(r.folder(dir), "store")})
 		if err != nil {
 			return session.Workplace{}, err
 		}
-		m, err := model.New(model.Options{BaseURL: cfg.Model.BaseURL, Key: cfg.Model.Key, Idle: cfg.Model.Idle()})
-		if err != nil {
-			return session.Workplace{}, errors.Join(protocol.Errorf(protocol.ModelUnavailable, "%v", err), files.Close())
-		}
-		p = &place{files, m}
+		p = &place{files, session.NewLedger()}
 		r.places[dir] = p
+		r.busy.Go(func() { r.sweep(files) }) // Close waits for whoever called us, and so for this
 	}
-	return session.Workplace{Model: p.model, Files: p.files, Env: command.Environment(r.opts.Environ),
+	return session.Workplace{Model: m, Files: p.files, Ledger: p.ledger, Redactor: r.redact, Env: command.Environment(r.opts.Environ),
 		Timeout: cfg.Commands.Timeout()}, nil
+}
+
+// client is the client of a model's server. The caller holds mu.
+func (r *Registry) client(at modelAt) (*model.Client, error) {
+	if m, ok := r.models[at]; ok {
+		return m, nil
+	}
+	m, err := model.New(model.Options{BaseURL: at.baseURL, Key: at.key, Idle: at.idle, HTTP: r.opts.HTTP})
+	if err != nil {
+		return nil, protocol.Errorf(protocol.ModelUnavailable, "%v", err)
+	}
+	r.models[at] = m
+	return m, nil
+}
+
+// sweep removes what a daemon that was killed left half-way in a workspace.
+func (r *Registry) sweep(files *workspace.Workspace) {
+	if n, err := files.Sweep(r.ctx); err != nil && r.ctx.Err() == nil {
+		r.log.Warn("what was left half-way stays", zap.Error(err))
+	} else if n > 0 {
+		r.log.Info("removed what was left half-way", zap.Int("files", n))
+	}
 }
 
 // Find is the session with an id: one that runs here, or one on disk, which then runs here. A
 // session that another process runs is refused with its name.
 func (r *Registry) Find(id string) (*running, error) {
-	r.mu.Lock()
-	s, ok := r.open[id]
-	r.mu.Unlock()
-	if ok {
+	if s, ok := r.running(id); ok {
 		return s, nil
 	}
+	if err := r.enter(); err != nil {
+		return nil, err
+	}
+	defer r.busy.Done()
+	return r.find(id)
+}
+
+// running is the session with an id, if it runs here.
+func (r *Registry) running(id string) (*running, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	s, ok := r.open[id]
+	return s, ok
+}
+
+// find opens a session once, however many ask for it.
+func (r *Registry) find(id string) (*running, error) {
 	path, err := r.onDisk(id)
 	if err != nil {
 		return nil, err
 	}
-	return r.reopen(id, path)
+	o, first := r.first(r.opening, id)
+	if !first {
+		<-o.done
+		return o.run, o.err
+	}
+	defer func() {
+		r.forget(r.opening, id)
+		close(o.done)
+	}()
+	if s, ok := r.running(id); ok { // it was opened just now
+		o.run, o.err = s, nil
+	} else {
+		o.run, o.err = r.reopen(id, path)
+	}
+	return o.run, o.err
 }
 
 func (r *Registry) reopen(id, path string) (*running, error) {
@@ -271,11 +426,6 @@ func (r *Registry) reopen(id, path string) (*running, error) {
 	}
 	s, err := session.Open(path, r.options(id, world))
 	if errors.Is(err, journal.ErrLocked) {
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		if s, ok := r.open[id]; ok { // another request of ours was faster
-			return s, nil
-		}
 		return nil, protocol.Errorf(protocol.WrongMode, "session %s runs in another Tandem process; close it there first", id)
 	}
 	if err != nil {
@@ -286,48 +436,15 @@ func (r *Registry) reopen(id, path string) (*running, error) {
 
 // onDisk is the journal of a session.
 func (r *Registry) onDisk(id string) (string, error) {
-	if id != "" && !strings.ContainsAny(id, `/\*?[`) && id != ".." {
-		found, err := filepath.Glob(filepath.Join(r.opts.State, "workspaces", "*", "sessions", id+".jsonl"))
-		if err != nil {
-			return "", err
-		}
-		if len(found) > 0 {
-			return found[0], nil
+	if filepath.IsLocal(id) && filepath.Base(id) == id {
+		for _, dir := range r.sessionFolders() {
+			path := filepath.Join(dir, id+journalEnd)
+			if _, err := os.Stat(path); err == nil {
+				return path, nil
+			}
 		}
 	}
 	return "", protocol.Errorf(protocol.NoSuchSession, "sessionId: there is no session %q; tandem sessions lists them", id)
-}
-
-// List is the sessions of a workspace, or with "" of all, newest first. Those on disk are read
-// and not run.
-func (r *Registry) List(dir string) ([]protocol.Session, error) {
-	pattern := filepath.Join(r.opts.State, "workspaces", "*", "sessions", "*.jsonl")
-	if dir != "" {
-		pattern = filepath.Join(r.sessionsIn(dir), "*.jsonl")
-	}
-	paths, err := filepath.Glob(pattern)
-	if err != nil {
-		return nil, err
-	}
-	var out []protocol.Session
-	for _, path := range paths {
-		id := strings.TrimSuffix(filepath.Base(path), ".jsonl")
-		r.mu.Lock()
-		s, ok := r.open[id]
-		r.mu.Unlock()
-		if ok {
-			out = append(out, s.Now().View())
-			continue
-		}
-		now, err := session.Load(path)
-		if err != nil || now.State.Seq == 0 { // it shall not hide the others
-			r.log.Warn("a session cannot be listed", zap.String("session", id), zap.Error(err))
-			continue
-		}
-		out = append(out, now.View())
-	}
-	slices.SortFunc(out, func(a, b protocol.Session) int { return b.StartedAt.Compare(a.StartedAt) })
-	return out, nil
 }
 
 // Live says that a session in this process is at work, or waits for something that it began.

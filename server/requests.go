@@ -53,13 +53,15 @@ func (c *client) attach(ctx context.Context, p protocol.AttachParams) (protocol.
 	return protocol.SessionResult{Session: now.View()}, err
 }
 
+// detach ends what the client is told. A session that does not run here tells nobody anything,
+// and is not set going for that.
 func (c *client) detach(_ context.Context, p protocol.SessionParams) (any, error) {
-	s, err := c.session(p.SessionID)
-	if err != nil {
-		return nil, err
+	if s, ok := c.registry.running(p.SessionID); ok {
+		s.Detach(c)
+		return nil, nil
 	}
-	s.Detach(c)
-	return nil, nil
+	_, err := c.registry.onDisk(p.SessionID)
+	return nil, err
 }
 
 func (c *client) end(ctx context.Context, p protocol.SessionParams) (protocol.SessionResult, error) {
@@ -104,7 +106,7 @@ func (c *client) steer(ctx context.Context, p protocol.SteerParams) (protocol.St
 				Unseen: unseen(receipt.State, st.Unseen)}, nil
 		}
 	}
-	return protocol.SteerResult{}, protocol.Errorf(protocol.InvalidParams, "requestKey: it was used for another request")
+	return protocol.SteerResult{}, errKeyReused
 }
 
 // soundScope says that a scope names one thing at the most.
@@ -134,7 +136,7 @@ func unseen(s agent.State, list []agent.Unseen) []protocol.Unseen {
 
 func (c *client) withdraw(ctx context.Context, p protocol.WithdrawParams) (protocol.WithdrawResult, error) {
 	receipt, err := c.post(ctx, p.SessionID, p.Request, agent.Withdraw{Steer: p.SteerID})
-	withdrawn := slices.ContainsFunc(receipt.Events, func(e agent.Event) bool { _, ok := e.(agent.Withdrawn); return ok })
+	withdrawn := slices.ContainsFunc(receipt.Events, is[agent.Withdrawn])
 	return protocol.WithdrawResult{Withdrawn: withdrawn}, err
 }
 
@@ -152,7 +154,7 @@ func (c *client) replan(ctx context.Context, p protocol.ReplanParams) (protocol.
 			return protocol.ReplanResult{Plan: receipt.State.ViewPlan(planned.Plan), Diff: receipt.State.ViewDiff(planned.Diff)}, nil
 		}
 	}
-	return protocol.ReplanResult{}, protocol.Errorf(protocol.InvalidParams, "requestKey: it was used for another request")
+	return protocol.ReplanResult{}, errKeyReused
 }
 
 // inWorkspace is plan edits with their files as paths of the workspace.
@@ -180,7 +182,7 @@ func (c *client) pause(ctx context.Context, p protocol.PauseParams) (protocol.Pa
 	if view := receipt.View().Pause; view != nil {
 		return protocol.PauseResult{Pause: *view}, nil
 	}
-	return protocol.PauseResult{}, protocol.Errorf(protocol.InvalidParams, "requestKey: it was used for another request")
+	return protocol.PauseResult{}, errKeyReused
 }
 
 func (c *client) decide(ctx context.Context, p protocol.DecideParams) (protocol.SessionResult, error) {

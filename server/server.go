@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/url"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 
@@ -35,10 +36,15 @@ var ordered = []string{
 // Serve serves one client over rwc until it goes away or ctx ends. It returns at once.
 func (r *Registry) Serve(ctx context.Context, rwc io.ReadWriteCloser) *rpc.Conn {
 	c := &client{registry: r}
-	return rpc.Serve(ctx, rwc, rpc.Options{Ordered: ordered, Log: r.log, Handlers: func(conn *rpc.Conn) map[string]rpc.Handler {
+	conn := rpc.Serve(ctx, rwc, rpc.Options{Ordered: ordered, Log: r.log, Handlers: func(conn *rpc.Conn) map[string]rpc.Handler {
 		c.conn = conn
 		return c.handlers()
 	}})
+	go func() { // sessions that it follows are given up with the connection
+		<-conn.Done()
+		c.leave()
+	}()
+	return conn
 }
 
 // client is one connection: an editor, or the terminal.
@@ -115,10 +121,6 @@ func (c *client) initialize(_ context.Context, p protocol.InitializeParams) (pro
 		}
 	}
 	c.mu.Unlock()
-	go func() { // sessions that it follows are given up with the connection
-		<-c.conn.Done()
-		c.leave()
-	}()
 	return protocol.InitializeResult{
 		ServerInfo: &protocol.ServerInfo{Name: "tandem", Version: Version},
 		Capabilities: protocol.ServerCapabilities{
@@ -187,7 +189,9 @@ func (c *client) follow(ctx context.Context, s *running, since *int64) (session.
 		return session.Snapshot{}, err
 	}
 	c.mu.Lock()
-	c.follows = append(c.follows, s)
+	if !slices.Contains(c.follows, s) {
+		c.follows = append(c.follows, s)
+	}
 	c.mu.Unlock()
 	from := now.State.Seq
 	if since != nil {
@@ -218,8 +222,42 @@ func (c *client) post(ctx context.Context, id string, r protocol.Request, in age
 	if err != nil {
 		return session.Receipt{}, err
 	}
-	return s.Post(ctx, requestKey(r), in)
+	receipt, err := s.Post(ctx, requestKey(r), in)
+	if err == nil && !answers(receipt, in) {
+		return session.Receipt{}, errKeyReused
+	}
+	return receipt, err
 }
+
+// errKeyReused refuses a request whose key bore another one: the first answer is none to this.
+var errKeyReused = protocol.Errorf(protocol.InvalidParams, "requestKey: it was used for another request; give each its own")
+
+// answers says that a receipt can be the answer to an input. One without events changed nothing.
+func answers(r session.Receipt, in agent.Input) bool {
+	return len(r.Events) == 0 || slices.ContainsFunc(r.Events, func(e agent.Event) bool {
+		switch in.(type) {
+		case agent.Steer:
+			return is[agent.Steered](e)
+		case agent.Withdraw:
+			return is[agent.Withdrawn](e)
+		case agent.Replan:
+			return is[agent.Planned](e)
+		case agent.Pause:
+			return is[agent.Paused](e)
+		case agent.Resume:
+			return is[agent.Resumed](e)
+		case agent.SetAutonomy:
+			return is[agent.AutonomySet](e)
+		case agent.End:
+			return is[agent.Ended](e)
+		case agent.Decide:
+			return is[agent.Decided](e) || is[agent.Stood](e) || is[agent.Overridden](e) || is[agent.QuestionAnswered](e)
+		}
+		return false
+	})
+}
+
+func is[E agent.Event](e agent.Event) bool { _, ok := e.(E); return ok }
 
 func (c *client) session(id string) (*running, error) {
 	if strings.TrimSpace(id) == "" {

@@ -105,13 +105,14 @@ func (s *Session) past(since, upTo int64, c Client) error {
 // History reads events after since from the journal, at most limit of them.
 func (s *Session) History(since int64, limit int) (protocol.HistoryResult, error) {
 	var out protocol.HistoryResult
+	upTo := s.Now().State.Seq // what is not durable yet is no history
 	_, err := journal.Read(s.path, func(line []byte) error {
 		r, err := decodeRecord(line)
 		if err != nil || out.More {
 			return nil
 		}
 		for _, e := range r.history() {
-			if e.Seq <= since {
+			if e.Seq <= since || e.Seq > upTo {
 				continue
 			}
 			if len(out.Events) == limit {
@@ -125,8 +126,8 @@ func (s *Session) History(since int64, limit int) (protocol.HistoryResult, error
 	return out, err
 }
 
-func (s *Session) notify(before agent.State, e agent.Event) {
-	if n, ok := s.state.Notify(before, e); ok {
+func (s *Session) notify(before, after agent.State, e agent.Event) {
+	if n, ok := after.Notify(before, e); ok {
 		s.tell(n.Method, n.Params)
 	}
 }
@@ -153,7 +154,7 @@ func (s *Session) tell(method string, params any) {
 	for _, f := range s.feeds {
 		if f.live {
 			f.client.Notify(method, encoded)
-		} else if method != protocol.NoteText { // words are ephemeral
+		} else {
 			f.held = append(f.held, note{method, encoded})
 		}
 	}

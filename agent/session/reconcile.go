@@ -1,9 +1,11 @@
 package session
 
 import (
+	"bytes"
 	"context"
+	"fmt"
+	"runtime/debug"
 	"slices"
-	"strings"
 	"time"
 
 	"tandem/agent"
@@ -45,8 +47,13 @@ func (s *Session) start(ctx context.Context, w agent.Work) {
 	go func() { s.inbox <- message{job: j, in: s.do(ctx, j)} }()
 }
 
-// do does a job and gives its report.
-func (s *Session) do(ctx context.Context, j *job) agent.Input {
+// do does a job and gives its report. A fault of ours ends this job and no other.
+func (s *Session) do(ctx context.Context, j *job) (report agent.Input) {
+	defer func() {
+		if p := recover(); p != nil {
+			report = s.fault(j, p)
+		}
+	}()
 	if w, ok := j.work.Job.(agent.Wait); ok {
 		return wait(ctx, w.Until)
 	}
@@ -55,13 +62,26 @@ func (s *Session) do(ctx context.Context, j *job) agent.Input {
 	}})
 }
 
-// wait reports when a time has come, or is not waited for any more.
+// fault is the report of a job that panicked.
+func (s *Session) fault(j *job, p any) agent.Input {
+	s.log(fmt.Sprintf("%s panicked: %v\n%s", j.work.ID, p, debug.Stack()))
+	text := fmt.Sprintf("Tandem itself failed here, which is a fault to be reported: %v", p)
+	if _, asks := j.work.Job.(agent.Ask); asks {
+		return agent.AskFailed{Question: j.work.ID, Why: agent.FailFinal, Text: text}
+	}
+	return agent.Outcome{Op: j.work.ID, Failed: true, Text: text, Output: text}
+}
+
+// wait reports when a time has come by the wall's clock, which may be set while it waits, or
+// when it is not waited for any more.
 func wait(ctx context.Context, until time.Time) agent.Input {
-	t := time.NewTimer(time.Until(until))
-	defer t.Stop()
-	select {
-	case <-t.C:
-	case <-ctx.Done():
+	for ctx.Err() == nil && time.Now().Before(until) {
+		t := time.NewTimer(time.Until(until))
+		select {
+		case <-t.C:
+		case <-ctx.Done():
+		}
+		t.Stop()
 	}
 	return agent.TimePassed{}
 }
@@ -76,16 +96,35 @@ func (j *job) setFrozen(frozen bool) {
 }
 
 // heard keeps what a job has said: the words of an answer whole, of a command's output the end.
+// Words of an answer that was cut meanwhile nobody waits for.
 func (s *Session) heard(j *job, text string) {
-	if _, asks := j.work.Job.(agent.Ask); asks {
-		j.said += text
+	_, asks := j.work.Job.(agent.Ask)
+	switch {
+	case !asks:
+		j.said = tail(append(j.said, text...))
+	case s.state.Question != nil && s.state.Question.ID == j.work.ID:
+		j.said = append(j.said, text...)
 		s.text(j.work.ID, text)
-		return
 	}
-	j.said += text
-	if len(j.said) > 2*saidTail {
-		j.said = strings.ToValidUTF8(j.said[len(j.said)-saidTail:], "")
+}
+
+// tail is the end of what a command has said, from the start of a line on where there is one. A
+// private key whose first lines are cut off keeps its head, by which it is known.
+func tail(said []byte) []byte {
+	if len(said) <= 2*saidTail {
+		return said
 	}
+	cut := len(said) - saidTail
+	if line := bytes.IndexByte(said[cut:], '\n'); line >= 0 {
+		cut += line + 1
+	}
+	kept := slices.Clone(bytes.ToValidUTF8(said[cut:], nil))
+	key := bytes.LastIndex(said[:cut], []byte("-----BEGIN "))
+	if key < 0 || bytes.Contains(said[key:cut], []byte("-----END ")) {
+		return kept
+	}
+	head, _, _ := bytes.Cut(said[key:cut], []byte("\n"))
+	return slices.Concat(head, []byte("\n"), kept)
 }
 
 // saidTail is how much of a running command's output is kept for the model, in bytes.

@@ -49,6 +49,9 @@ func plain(v any) ([]byte, error) {
 
 // replay folds one record into a state and gives each event with the state before and after.
 func (r record) replay(s agent.State, each func(before, after agent.State, e agent.Event)) (agent.State, error) {
+	if r.Seq <= s.Seq {
+		return s, fmt.Errorf("record of event %d: the events up to %d stand before it", r.Seq, s.Seq)
+	}
 	if r.Seq > s.Seq+1 {
 		s.Seq = r.Seq - 1 // records before it were lost; the numbers that clients know stay
 	}

@@ -6,12 +6,16 @@ import (
 	"strings"
 
 	"tandem/agent"
+	"tandem/protocol"
 )
 
 // Redactor takes secrets out of text before it reaches journal, log, client or model: the
 // values of the environment's variables named *_KEY, *_TOKEN, *_SECRET or *_PASSWORD, and
 // private-key blocks. The zero Redactor knows of no values.
-type Redactor struct{ values *strings.Replacer }
+type Redactor struct {
+	values *strings.Replacer
+	marks  []string // what stands in place of each value
+}
 
 // shortestSecret is the shortest value, in bytes, that is taken for a secret: shorter ones
 // stand in any text.
@@ -29,11 +33,11 @@ func NewRedactor(environ []string) Redactor {
 		}
 	}
 	slices.SortFunc(pairs, func(a, b [2]string) int { return len(b[0]) - len(a[0]) }) // a value may hold another
-	var flat []string
+	var flat, marks []string
 	for _, p := range pairs {
-		flat = append(flat, p[0], p[1])
+		flat, marks = append(flat, p[0], p[1]), append(marks, p[1])
 	}
-	return Redactor{strings.NewReplacer(flat...)}
+	return Redactor{strings.NewReplacer(flat...), marks}
 }
 
 func secretName(name string) bool {
@@ -52,9 +56,22 @@ func (r Redactor) Text(text string) string {
 		text = r.values.Replace(text)
 	}
 	if strings.Contains(text, "PRIVATE KEY-----") {
-		text = privateKey.ReplaceAllString(text, "[private key redacted]")
+		text = privateKey.ReplaceAllString(text, keyMark)
 	}
 	return text
+}
+
+// keyMark stands in place of a private key.
+const keyMark = "[private key redacted]"
+
+// Mark is the first mark in a text that stands in place of a secret, or "".
+func (r Redactor) Mark(text string) string {
+	for _, mark := range append(r.marks[:len(r.marks):len(r.marks)], keyMark) {
+		if strings.Contains(text, mark) {
+			return mark
+		}
+	}
+	return ""
 }
 
 // redacted is an input without secrets, whoever said them.
@@ -74,7 +91,7 @@ func redacted(in agent.Input, clean func(string) string) agent.Input {
 		in.Text = clean(in.Text)
 		return in
 	case agent.Replan:
-		in.Reason = clean(in.Reason)
+		in.Reason, in.Edits = clean(in.Reason), redactedEdits(in.Edits, clean)
 		return in
 	case agent.Pause:
 		in.Reason = clean(in.Reason)
@@ -97,4 +114,34 @@ func redacted(in agent.Input, clean func(string) string) agent.Input {
 		return in
 	}
 	return in
+}
+
+// redactedEdits are edits of a plan without secrets.
+func redactedEdits(edits []protocol.PlanEdit, clean func(string) string) []protocol.PlanEdit {
+	out := slices.Clone(edits)
+	for i, e := range out {
+		if e.Step != nil {
+			step := *e.Step
+			step.Title, step.Intent, step.Verify = clean(step.Title), clean(step.Intent), redactedVerify(step.Verify, clean)
+			out[i].Step = &step
+		}
+		out[i].Title, out[i].Intent = redactedText(e.Title, clean), redactedText(e.Intent, clean)
+		out[i].Verify = redactedVerify(e.Verify, clean)
+	}
+	return out
+}
+
+func redactedText(text *string, clean func(string) string) *string {
+	if text == nil {
+		return nil
+	}
+	cleaned := clean(*text)
+	return &cleaned
+}
+
+func redactedVerify(v *protocol.Verify, clean func(string) string) *protocol.Verify {
+	if v == nil {
+		return nil
+	}
+	return &protocol.Verify{Command: clean(v.Command)}
 }

@@ -8,6 +8,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"os"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -68,9 +70,12 @@ type Session struct {
 	running map[string]*job
 	feeds   []*feed
 	keys    map[string]Receipt
-	unsaved []message // inputs of the world that could not be journaled yet
-	halted  error     // why they could not
+	unsaved []message        // inputs of the world that could not be journaled yet
+	halted  error            // why they could not
+	retry   <-chan time.Time // when they are tried again
+	strange error            // what this version could not read in the journal
 	closing bool
+	closed  error // how closing ended; to be read once ended is closed
 }
 
 // Snapshot is a session at one moment.
@@ -111,11 +116,12 @@ type job struct {
 	work     agent.Work
 	cancel   context.CancelFunc
 	freeze   chan bool
-	said     string // what it has said so far; of a command the tail of it
+	said     []byte // what it has said so far; of a command the tail of it
 	reported bool
 }
 
-// Create makes a new session with its journal at path and its first input.
+// Create makes a new session with its journal at path and its first input. Where it is refused
+// it leaves no journal behind.
 func Create(ctx context.Context, path, key string, start agent.Start, o Options) (*Session, Receipt, error) {
 	j, _, err := journal.Open(path, func([]byte) error { return errors.New("this session exists already") })
 	if err != nil {
@@ -125,13 +131,19 @@ func Create(ctx context.Context, path, key string, start agent.Start, o Options)
 	go s.run()
 	receipt, err := s.Post(ctx, key, start)
 	if err != nil {
-		return nil, Receipt{}, errors.Join(err, s.Close())
+		err = errors.Join(err, s.Close())
+		if s.Now().State.Seq == 0 {
+			err = errors.Join(err, os.Remove(path), os.Remove(path+".lock"))
+		}
+		return nil, Receipt{}, err
 	}
 	return s, receipt, nil
 }
 
 // Open goes on with the session whose journal is at path. What ran when it was last open is
-// lost, and told so. The error is journal.ErrLocked where another process runs it.
+// lost, and told so. The error is journal.ErrLocked where another process runs it. A journal
+// with whole records that this version cannot read is refused: to act on a part of the facts
+// could undo what the developer decided.
 func Open(path string, o Options) (*Session, error) {
 	s := fresh(path, nil, o)
 	j, damage, err := journal.Open(path, s.load)
@@ -140,6 +152,9 @@ func Open(path string, o Options) (*Session, error) {
 	}
 	if damage.Torn > 0 || damage.Skipped > 0 {
 		s.log(fmt.Sprintf("journal %s: %d bytes of a torn record cut, %d bad records skipped", path, damage.Torn, damage.Skipped))
+	}
+	if s.strange != nil {
+		return nil, errors.Join(fmt.Errorf("this session was written by another version of Tandem, and only that can go on with it: %w", s.strange), j.Close())
 	}
 	if s.state.Seq == 0 {
 		return nil, errors.Join(fmt.Errorf("journal %s holds no session", path), j.Close())
@@ -161,6 +176,20 @@ func Load(path string) (Snapshot, error) {
 	return Snapshot{s.state, s.updated}, nil
 }
 
+// StartKey is the key of the request that started the session whose journal is at path; "" where
+// it had none, or cannot be read.
+func StartKey(path string) string {
+	key := ""
+	// The first record alone is read: the error that ends the reading is ours.
+	_, _ = journal.Read(path, func(line []byte) error {
+		if r, err := decodeRecord(line); err == nil && r.Seq == 1 {
+			key = r.Key
+		}
+		return io.EOF
+	})
+	return key
+}
+
 func fresh(path string, j Journal, o Options) *Session {
 	s := &Session{path: path, opts: o, journal: j, inbox: make(chan message, 64), ended: make(chan struct{}),
 		running: map[string]*job{}, keys: map[string]Receipt{}}
@@ -168,18 +197,18 @@ func fresh(path string, j Journal, o Options) *Session {
 	return s
 }
 
-// load takes one record of the journal. One that cannot be read is passed over with a word in
-// the log: the session is worth more than its damage.
+// load takes one record of the journal. One that is whole and cannot be read is passed over
+// with a word in the log, and keeps the session from being run.
 func (s *Session) load(line []byte) error {
 	r, err := decodeRecord(line)
 	if err != nil {
-		s.log(fmt.Sprintf("journal %s: %v", s.path, err))
+		s.cannotRead(err)
 		return nil
 	}
 	var events []agent.Event
 	state, err := r.replay(s.state, func(_, _ agent.State, e agent.Event) { events = append(events, e) })
 	if err != nil {
-		s.log(fmt.Sprintf("journal %s: %v", s.path, err))
+		s.cannotRead(err)
 	}
 	s.state, s.updated = state, r.At
 	s.now.Store(&Snapshot{s.state, s.updated})
@@ -187,6 +216,13 @@ func (s *Session) load(line []byte) error {
 		s.keys[r.Key] = Receipt{Snapshot{s.state, s.updated}, events}
 	}
 	return nil
+}
+
+func (s *Session) cannotRead(err error) {
+	if s.strange == nil {
+		s.strange = err
+	}
+	s.log(fmt.Sprintf("journal %s: %v", s.path, err))
 }
 
 func (s *Session) log(text string) {
@@ -216,6 +252,11 @@ func (s *Session) Post(ctx context.Context, key string, in agent.Input) (Receipt
 	case a := <-reply:
 		return a.receipt, a.err
 	case <-s.ended:
+	}
+	select {
+	case a := <-reply: // it was answered before the end
+		return a.receipt, a.err
+	default:
 		return Receipt{}, ErrEnded
 	}
 }
@@ -232,15 +273,13 @@ func (s *Session) send(ctx context.Context, m message) error {
 }
 
 // Close stops the session where it is: what runs is ended, as in a pause, and told so in the
-// journal. The session can be opened again.
+// journal. The session can be opened again. It may be called more than once: each call waits
+// for the end and gives the same error.
 func (s *Session) Close() error {
-	closed := make(chan error, 1)
-	err := s.send(context.Background(), message{do: func(ctx context.Context) { closed <- s.close(ctx) }})
-	if errors.Is(err, ErrEnded) {
-		return nil
-	}
+	// Where it cannot be sent the session has ended, which is all that is wanted.
+	_ = s.send(context.Background(), message{do: func(context.Context) { s.closing = true }})
 	<-s.ended
-	return <-closed
+	return s.closed
 }
 
 // run owns the session until it is closed.
@@ -248,16 +287,18 @@ func (s *Session) run() {
 	defer close(s.ended)
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	retry := time.NewTicker(unsavedRetry)
-	defer retry.Stop()
 	for !s.closing {
 		select {
 		case m := <-s.inbox:
 			s.take(ctx, m)
-		case <-retry.C:
-			s.saveUnsaved(ctx)
+		case <-s.retry:
+			s.retry = nil
+			if !s.saveUnsaved(ctx) {
+				s.retry = time.After(unsavedRetry)
+			}
 		}
 	}
+	s.closed = s.close(ctx)
 }
 
 func (s *Session) take(ctx context.Context, m message) {
@@ -290,26 +331,37 @@ func (s *Session) decide(ctx context.Context, key string, in agent.Input) (Recei
 	if err != nil {
 		return Receipt{}, err
 	}
-	if len(events) == 0 {
-		s.reconcile(ctx)
-		return Receipt{Snapshot: s.Now()}, nil
+	if len(events) > 0 {
+		if err := s.append(at, key, events); err != nil {
+			return Receipt{}, fmt.Errorf("nothing was changed, because the journal cannot be written: %w", err)
+		}
+		s.apply(at, events)
 	}
-	if err := s.append(at, key, events); err != nil {
-		return Receipt{}, fmt.Errorf("nothing was changed, because the journal cannot be written: %w", err)
-	}
-	s.updated = at
-	for _, e := range events {
-		before := s.state
-		s.state = s.state.Apply(e)
-		s.notify(before, e)
-	}
-	s.now.Store(&Snapshot{s.state, s.updated})
-	receipt := Receipt{Snapshot{s.state, s.updated}, events}
+	receipt := Receipt{s.Now(), events}
 	if key != "" {
 		s.keys[key] = receipt
 	}
 	s.reconcile(ctx)
 	return receipt, nil
+}
+
+// apply makes facts true that are on disk, and tells the clients. Whoever is told of a fact and
+// asks finds it in Now.
+func (s *Session) apply(at time.Time, events []agent.Event) {
+	before := make([]agent.State, len(events))
+	for i, e := range events {
+		before[i] = s.state
+		s.state = s.state.Apply(e)
+	}
+	s.updated = at
+	s.now.Store(&Snapshot{s.state, s.updated})
+	for i, e := range events {
+		after := s.state
+		if i+1 < len(events) {
+			after = before[i+1]
+		}
+		s.notify(before[i], after, e)
+	}
 }
 
 func (s *Session) append(at time.Time, key string, events []agent.Event) error {
@@ -338,6 +390,9 @@ func (s *Session) takeReport(ctx context.Context, m message) {
 	}
 	s.halted = err
 	s.unsaved = append(s.unsaved, m)
+	if s.retry == nil {
+		s.retry = time.After(unsavedRetry)
+	}
 }
 
 // saveUnsaved journals what could not be journaled before, and says whether nothing is left.
@@ -353,8 +408,9 @@ func (s *Session) saveUnsaved(ctx context.Context) bool {
 			return false
 		}
 	}
-	s.tell(protocol.NoteModeChanged, protocol.ModeChangedParams{Event: s.head(), Mode: s.state.Mode, Initiative: s.state.Initiative,
-		Reason: "the journal can be written again"})
+	now := s.Now().View()
+	s.tell(protocol.NoteModeChanged, protocol.ModeChangedParams{Event: s.head(), Mode: now.Mode, Initiative: now.Initiative,
+		Pause: now.Pause, Questions: now.Questions, Reason: "the journal can be written again"})
 	return true
 }
 
@@ -370,8 +426,8 @@ func (s *Session) halt(err error) {
 func (s *Session) partial() []agent.Partial {
 	var out []agent.Partial
 	for id, j := range s.running {
-		if j.said != "" && !j.reported {
-			out = append(out, agent.Partial{Op: id, Text: s.clean(j.said)})
+		if len(j.said) > 0 && !j.reported {
+			out = append(out, agent.Partial{Op: id, Text: s.clean(string(j.said))})
 		}
 	}
 	slices.SortFunc(out, func(a, b agent.Partial) int { return strings.Compare(a.Op, b.Op) })
@@ -380,7 +436,6 @@ func (s *Session) partial() []agent.Partial {
 
 // close ends what runs, as in a pause, and lets it report before the journal is closed.
 func (s *Session) close(ctx context.Context) error {
-	s.closing = true
 	if s.state.Mode == protocol.Executing {
 		if _, err := s.decide(ctx, "", agent.Pause{End: true}); err != nil {
 			s.log(err.Error())

@@ -5,12 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"iter"
 	"math/rand/v2"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	udiff "github.com/aymanbagabas/go-udiff"
@@ -31,18 +31,24 @@ type Workplace struct {
 	Env []string
 	// Timeout bounds a command that names no bound; 0 is 10 minutes.
 	Timeout time.Duration
+	// Ledger is the workspace's; it is needed.
+	Ledger *Ledger
+	// Redactor knows the marks that stand in place of secrets: with one in it nothing is written
+	// and no command is run.
+	Redactor Redactor
 }
 
 // Do does a job and says once how it ended.
 func (w Workplace) Do(ctx context.Context, j Job) agent.Input {
+	if ask, ok := j.Job.(agent.Ask); ok {
+		return w.ask(ctx, j, ask)
+	}
+	if w.Files.Gone() {
+		return failed(j.ID, fmt.Sprintf("the workspace's folder %s was removed or replaced while the session was open; end the session and start another there", w.Files.Dir()))
+	}
 	switch job := j.Job.(type) {
-	case agent.Ask:
-		return w.ask(ctx, j, job)
 	case agent.Run:
-		if tool.Takes(job.Tool) {
-			return w.runTool(ctx, j.ID, job)
-		}
-		return w.runCommand(ctx, j, job)
+		return w.run(ctx, j, job)
 	case agent.Verify:
 		return w.command(ctx, j, commandArguments{Command: job.Command})
 	case agent.Revert:
@@ -51,13 +57,29 @@ func (w Workplace) Do(ctx context.Context, j Job) agent.Input {
 	return failed(j.ID, fmt.Sprintf("nobody can do %T", j.Job))
 }
 
+// run runs a tool of the model. What it was shown in place of a secret is not the secret: written
+// into a file it would destroy it.
+func (w Workplace) run(ctx context.Context, j Job, r agent.Run) agent.Input {
+	mark := w.Redactor.Mark(r.Arguments)
+	switch {
+	case mark != "" && (r.Tool == tool.EditFile || r.Tool == tool.WriteFile || !tool.Takes(r.Tool)):
+		return failed(j.ID, fmt.Sprintf("refused: the arguments hold %s, which stands in place of a secret that you are not shown. Leave its line as it is; a command has the value in its environment.", mark))
+	case tool.Takes(r.Tool):
+		return w.runTool(ctx, j.ID, r)
+	}
+	return w.runCommand(ctx, j, r)
+}
+
 func failed(op, text string) agent.Outcome {
 	return agent.Outcome{Op: op, Failed: true, Text: text, Output: text}
 }
 
+// tools are the same bytes for every question of every session.
+var tools = sync.OnceValue(agent.Tools)
+
 // ask puts one question to the model.
 func (w Workplace) ask(ctx context.Context, j Job, q agent.Ask) agent.Input {
-	request := model.Request{Model: q.Model, Messages: each(q), Tools: agent.Tools(), ToolChoice: q.Force}
+	request := model.Request{Model: q.Model, Messages: q.All, Tools: tools(), ToolChoice: q.Force}
 	if q.Silent {
 		request.ToolChoice = "none"
 	}
@@ -72,19 +94,9 @@ func (w Workplace) ask(ctx context.Context, j Job, q agent.Ask) agent.Input {
 	r := agent.Replied{Question: j.ID, Text: a.Text, Reasoning: a.Reasoning, Length: a.Finish == model.Length,
 		Usage: protocol.Usage{InputTokens: int64(a.Usage.InputTokens), CachedInputTokens: int64(a.Usage.CachedInputTokens), OutputTokens: int64(a.Usage.OutputTokens)}}
 	for _, c := range a.Calls {
-		r.Calls = append(r.Calls, agent.ModelCall{Name: c.Name, Arguments: c.Arguments})
+		r.Calls = append(r.Calls, agent.ModelCall{Name: c.Name, Arguments: c.Arguments, Extra: c.Extra})
 	}
 	return r
-}
-
-func each(q agent.Ask) iter.Seq[json.RawMessage] {
-	return func(yield func(json.RawMessage) bool) {
-		for _, m := range q.All() {
-			if !yield(m) {
-				return
-			}
-		}
-	}
 }
 
 // The first wait before a question is asked again, and the longest.
@@ -139,7 +151,10 @@ func jittered(d time.Duration) time.Duration {
 }
 
 func (w Workplace) runTool(ctx context.Context, op string, r agent.Run) agent.Input {
-	o := tool.Tools{Files: w.Files}.Run(ctx, tool.Call{Name: r.Tool, Arguments: r.Arguments})
+	var o tool.Outcome
+	entry := w.Ledger.enter()
+	defer func() { entry.end(o.Changes) }() // also when it panics: commands wait for it
+	o = tool.Tools{Files: w.Files}.Run(ctx, tool.Call{Name: r.Tool, Arguments: r.Arguments})
 	return agent.Outcome{Op: op, Failed: o.Failed, Text: o.Text, Output: o.Summary, Changes: w.changes(o.Changes)}
 }
 
@@ -164,26 +179,66 @@ func (w Workplace) command(ctx context.Context, j Job, args commandArguments) ag
 	if err != nil {
 		return failed(j.ID, err.Error())
 	}
-	before, err := w.Files.Snapshot(ctx)
-	if err != nil {
-		return failed(j.ID, err.Error())
+	mark := w.Ledger.begin()
+	o, diff := w.watched(ctx, j, command.Spec{Line: args.Command, Dir: dir, Env: w.Env, Timeout: w.bound(args.Timeout)})
+	own := without(diff, w.Ledger.since(mark))
+	w.Ledger.enter().end(own)
+	for _, c := range own {
+		w.saw(c.Path)
 	}
-	c, err := command.Start(command.Spec{Line: args.Command, Dir: dir, Env: w.Env, Timeout: w.bound(args.Timeout)}, j.Said)
+	o.Changes = w.changes(own)
+	o.Text += changedText(own)
+	return o
+}
+
+// watched runs a command between two looks at the workspace and tells how these differ.
+func (w Workplace) watched(ctx context.Context, j Job, spec command.Spec) (agent.Outcome, []workspace.Change) {
+	before, err := w.Files.Snapshot(ctx)
+	if err == nil {
+		err = standStill(ctx, j.Freeze)
+	}
+	if ctx.Err() != nil {
+		return agent.Outcome{Op: j.ID, Cancelled: true, Text: "it was ended before it began"}, nil
+	}
 	if err != nil {
-		return failed(j.ID, err.Error())
+		return failed(j.ID, err.Error()), nil
+	}
+	c, err := command.Start(spec, j.Said)
+	if err != nil {
+		return failed(j.ID, err.Error()), nil
 	}
 	stopped := attend(ctx, c, j.Freeze)
 	o := outcome(j.ID, c.Result(), stopped)
 	after, err := w.Files.Snapshot(context.WithoutCancel(ctx))
 	if err != nil {
 		o.Text += "\nWhich files it changed is not known: " + err.Error()
-		return o
+		return o, nil
 	}
-	o.Changes = w.changes(w.Files.Diff(before, after))
-	return o
+	if before.Partial || after.Partial {
+		o.Text += "\nThe workspace holds so many files that not every change can be told."
+	}
+	return o, w.Files.Diff(before, after)
 }
 
-// attend stays with a command until it has ended, and says whether it was told to stop.
+// standStill waits while a job is frozen that has not begun.
+func standStill(ctx context.Context, freeze <-chan bool) error {
+	frozen := false
+	select {
+	case frozen = <-freeze:
+	default:
+	}
+	for frozen {
+		select {
+		case frozen = <-freeze:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return nil
+}
+
+// attend stays with a command until it has ended, and says whether it was told to stop before
+// it had. One that cannot be frozen is ended: a pause is a real stop.
 func attend(ctx context.Context, c *command.Command, freeze <-chan bool) (stopped bool) {
 	done := ctx.Done()
 	for {
@@ -191,17 +246,61 @@ func attend(ctx context.Context, c *command.Command, freeze <-chan bool) (stoppe
 		case <-c.Done():
 			return stopped
 		case <-done:
-			c.Stop()
-			stopped, done = true, nil
+			stopped, done = stop(c), nil
 		case frozen := <-freeze:
-			// One that has ended meanwhile can be neither frozen nor thawed: Done tells it.
-			if frozen {
-				_ = c.Freeze()
-			} else {
-				_ = c.Thaw()
+			if err := setFrozen(c, frozen); err != nil && !errors.Is(err, command.ErrEnded) {
+				stopped = stop(c)
 			}
 		}
 	}
+}
+
+// stop tells a command to end, and says whether it still ran.
+func stop(c *command.Command) bool {
+	select {
+	case <-c.Done():
+		return false
+	default:
+		c.Stop()
+		return true
+	}
+}
+
+func setFrozen(c *command.Command, frozen bool) error {
+	if frozen {
+		return c.Freeze()
+	}
+	return c.Thaw()
+}
+
+// saw takes a file as seen by the agent, to whom its change is told. A path that cannot be read
+// stays unseen, so that an edit of it is refused until it was.
+func (w Workplace) saw(path string) { _ = w.Files.Saw(path) }
+
+// toldChanges is how many files of a command's changes the model is told by name.
+const toldChanges = 50
+
+// changedText tells the model which files a command changed: it may not know them as they are now.
+func changedText(changes []workspace.Change) string {
+	if len(changes) == 0 {
+		return ""
+	}
+	var names []string
+	for _, c := range changes[:min(len(changes), toldChanges)] {
+		switch {
+		case c.Before == nil:
+			names = append(names, c.Path+" (new)")
+		case c.After == nil:
+			names = append(names, c.Path+" (deleted)")
+		default:
+			names = append(names, c.Path)
+		}
+	}
+	text := "\nFiles that it changed: " + strings.Join(names, ", ")
+	if more := len(changes) - len(names); more > 0 {
+		text += fmt.Sprintf(", and %d more", more)
+	}
+	return text
 }
 
 // outcome is a command's end in the words of the session.
@@ -246,10 +345,13 @@ func (w Workplace) folder(cwd string) (string, error) {
 // bound is the time limit of a command, in the words of the model or our own.
 func (w Workplace) bound(raw json.RawMessage) time.Duration {
 	s, err := strconv.ParseFloat(strings.Trim(string(raw), `"`), 64)
-	if err != nil || s <= 0 {
+	switch {
+	case err != nil || !(s > 0): // no number is greater than none
 		return w.Timeout
+	case s >= longestCommand.Seconds():
+		return longestCommand
 	}
-	return min(time.Duration(s*float64(time.Second)), longestCommand)
+	return time.Duration(s * float64(time.Second))
 }
 
 // longestCommand is the hard upper bound of any command.
@@ -263,11 +365,18 @@ func (w Workplace) revert(ctx context.Context, op string, r agent.Revert) agent.
 			back = append(back, workspace.Change{Path: c.Path, Before: image(c.Before), After: image(c.After)})
 		}
 	}
+	var done workspace.Reverted
+	entry := w.Ledger.enter()
+	defer func() { entry.end(done.Changes) }() // also when it panics: commands wait for it
 	done, err := w.Files.Revert(ctx, back, false)
-	if err != nil {
-		return failed(op, err.Error())
+	for _, c := range done.Changes {
+		w.saw(c.Path)
 	}
-	return agent.Outcome{Op: op, Changes: w.changes(done.Changes), Conflicts: done.Conflicts, Text: "taken back"}
+	o := agent.Outcome{Op: op, Changes: w.changes(done.Changes), Conflicts: done.Conflicts, Text: "taken back"}
+	if err != nil { // what was taken back before it stands
+		o.Failed, o.Text, o.Output = true, err.Error(), err.Error()
+	}
+	return o
 }
 
 // changes are file changes in the words of the session, with the regions that differ.

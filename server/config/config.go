@@ -4,7 +4,6 @@
 package config
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -82,7 +81,7 @@ func Load(s Sources) (Config, error) {
 	override(&c.Model.Name, s.Getenv("TANDEM_MODEL"))
 	override(&c.Model.BaseURL, s.Getenv("OPENAI_BASE_URL"))
 	c.Model.Key = s.Getenv("OPENAI_API_KEY")
-	return c, check(c)
+	return c, nil
 }
 
 func override(to *string, value string) {
@@ -100,23 +99,33 @@ func read(path string, c *Config) error {
 	if err != nil {
 		return fmt.Errorf("configuration: %w", err)
 	}
-	if len(bytes.TrimSpace(b)) == 0 {
-		return nil
+	empty, err := parse(b)
+	if err == nil && !empty { // the library takes an empty document for one that empties c
+		if err = yaml.UnmarshalWithOptions(b, c, yaml.Strict()); err != nil {
+			err = located(err)
+		} else {
+			err = check(*c)
+		}
 	}
-	if err := yaml.UnmarshalWithOptions(b, c, yaml.Strict()); err != nil {
-		return fmt.Errorf("configuration %s: %s", path, yaml.FormatError(err, false, true))
+	if err != nil {
+		return fmt.Errorf("configuration %s, %w", path, err)
 	}
 	return nil
 }
+
+// mostSeconds is the longest time that can be set, which is half a day.
+const mostSeconds = 12 * 60 * 60
 
 func check(c Config) error {
 	switch c.Autonomy {
 	case "", protocol.Close, protocol.Balanced, protocol.High:
 	default:
-		return fmt.Errorf("configuration: autonomy %q is none of close, balanced, high", c.Autonomy)
+		return fmt.Errorf("autonomy: %q is none of close, balanced, high", c.Autonomy)
 	}
-	if c.Commands.TimeoutS < 0 || c.Model.IdleS < 0 {
-		return errors.New("configuration: commands.timeout_s and model.idle_s count seconds from 0")
+	for _, s := range []int{c.Commands.TimeoutS, c.Model.IdleS} {
+		if s < 0 || s > mostSeconds {
+			return fmt.Errorf("commands.timeout_s, model.idle_s: they count seconds, from 0 to %d", mostSeconds)
+		}
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"time"
 
 	"tandem/agent"
 	"tandem/agent/journal"
@@ -59,6 +60,7 @@ func (s *Session) Detach(c Client) {
 }
 
 func (s *Session) detach(c Client) {
+	s.left = time.Now()
 	kept := s.feeds[:0]
 	for _, f := range s.feeds {
 		if f.client != c {

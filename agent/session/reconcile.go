@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"maps"
 	"runtime/debug"
 	"slices"
 	"time"
@@ -102,9 +103,33 @@ func (s *Session) heard(j *job, text string) {
 	switch {
 	case !asks:
 		j.said = tail(append(j.said, text...))
+		j.unshown = tail(append(j.unshown, text...))
+		if s.print == nil {
+			s.print = time.After(printEvery)
+		}
 	case s.state.Question != nil && s.state.Question.ID == j.work.ID:
 		j.said = append(j.said, text...)
 		s.text(j.work.ID, text)
+	}
+}
+
+// printEvery is how often clients are told what running commands have written. A command that
+// ends sooner is told whole, with its end.
+const printEvery = time.Second
+
+// printAll tells what running commands have written since it was last told. It is journaled, so
+// that a client which comes later sees the same; where it cannot be, the command's end tells it.
+func (s *Session) printAll(ctx context.Context) {
+	for _, id := range slices.Sorted(maps.Keys(s.running)) {
+		j := s.running[id]
+		if len(j.unshown) == 0 || j.reported {
+			continue
+		}
+		text := string(j.unshown)
+		j.unshown = nil
+		if _, err := s.decide(ctx, "", agent.Said{Op: id, Text: text}); err != nil {
+			s.log(fmt.Sprintf("the output of %s is not shown: %v", id, err))
+		}
 	}
 }
 

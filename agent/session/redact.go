@@ -109,6 +109,9 @@ func redacted(in agent.Input, clean func(string) string) agent.Input {
 	case agent.AskFailed:
 		in.Text = clean(in.Text)
 		return in
+	case agent.Said:
+		in.Text = clean(in.Text)
+		return in
 	case agent.Outcome:
 		in.Text, in.Output = clean(in.Text), clean(in.Output)
 		return in

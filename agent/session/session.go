@@ -73,7 +73,9 @@ type Session struct {
 	unsaved []message        // inputs of the world that could not be journaled yet
 	halted  error            // why they could not
 	retry   <-chan time.Time // when they are tried again
+	print   <-chan time.Time // when clients are told what commands have written
 	strange error            // what this version could not read in the journal
+	left    time.Time        // when a client was last given up
 	closing bool
 	closed  error // how closing ended; to be read once ended is closed
 }
@@ -117,6 +119,7 @@ type job struct {
 	cancel   context.CancelFunc
 	freeze   chan bool
 	said     []byte // what it has said so far; of a command the tail of it
+	unshown  []byte // what of a command's output no client was told yet
 	reported bool
 }
 
@@ -282,6 +285,26 @@ func (s *Session) Close() error {
 	return s.closed
 }
 
+// CloseIdle closes the session if it rests (it is paused, waiting or done, and nothing runs), no
+// client follows it, and all that for so long. It says whether it did. A session that rests is as
+// good on disk: there another process can take it.
+func (s *Session) CloseIdle(idle time.Duration) bool {
+	closes := make(chan bool, 1)
+	err := s.send(context.Background(), message{do: func(context.Context) {
+		rests := s.state.Mode != protocol.Executing && len(s.state.Work()) == 0 && len(s.running) == 0 && len(s.unsaved) == 0
+		s.closing = rests && len(s.feeds) == 0 && time.Since(s.updated) >= idle && time.Since(s.left) >= idle
+		closes <- s.closing
+	}})
+	if err != nil || !<-closes {
+		return false
+	}
+	<-s.ended
+	return true
+}
+
+// Done is closed when the session is.
+func (s *Session) Done() <-chan struct{} { return s.ended }
+
 // run owns the session until it is closed.
 func (s *Session) run() {
 	defer close(s.ended)
@@ -296,6 +319,9 @@ func (s *Session) run() {
 			if !s.saveUnsaved(ctx) {
 				s.retry = time.After(unsavedRetry)
 			}
+		case <-s.print:
+			s.print = nil
+			s.printAll(ctx)
 		}
 	}
 	s.closed = s.close(ctx)

@@ -20,6 +20,7 @@ type scripted struct {
 
 	mu       sync.Mutex
 	came     *sync.Cond
+	first    time.Duration // passes before the first reply
 	replies  []reply
 	requests []request
 }
@@ -64,7 +65,12 @@ func (m *scripted) RoundTrip(r *http.Request) (*http.Response, error) {
 	if len(m.replies) > 0 {
 		next, m.replies = m.replies[0], m.replies[1:]
 	}
+	wait := m.first
+	m.first = 0
 	m.mu.Unlock()
+	if wait > 0 {
+		time.Sleep(wait)
+	}
 	resp := &http.Response{StatusCode: max(next.status, 200), Header: http.Header{}, Request: r}
 	if next.status == 0 {
 		resp.Header.Set("Content-Type", "text/event-stream")

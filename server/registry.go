@@ -302,7 +302,7 @@ func (r *Registry) path(dir, id string) string {
 }
 
 func (r *Registry) options(id string, w session.Workplace) session.Options {
-	return session.Options{World: w, Redact: r.redact.Text, Log: func(text string) {
+	return session.Options{World: w, Redact: r.redact.Text, Unfinished: r.redact.Unfinished, Log: func(text string) {
 		r.log.Warn(r.redact.Text(text), zap.String("session", id))
 	}}
 }

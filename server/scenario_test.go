@@ -72,6 +72,7 @@ func playScenario(t *testing.T, path string, a *txtar.Archive) {
 	}
 	h := newHouse(t, files)
 	h.model.will(replies...)
+	h.model.first = atOnce / 2 // words are ephemeral: the client is there before the first of them
 	s := &stagePlay{t: t, house: h, peer: h.client()}
 	s.play(string(a.Files[script].Data))
 	if len(h.model.replies) > 0 {
@@ -88,6 +89,9 @@ func playScenario(t *testing.T, path string, a *txtar.Archive) {
 		}
 	}
 }
+
+// atOnce is the time in which that happens which follows at once.
+const atOnce = 20 * time.Millisecond
 
 // repliesOf reads the model's part: answers, with an empty line between them.
 func repliesOf(t *testing.T, text string) []reply {
@@ -240,6 +244,7 @@ func (s *stagePlay) play(script string) {
 		default:
 			s.request(verb, rest)
 		}
+		time.Sleep(atOnce)
 		synctest.Wait()
 		s.notifications()
 		s.questions()

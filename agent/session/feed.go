@@ -136,6 +136,9 @@ func (s *Session) notify(before, after agent.State, e agent.Event) {
 
 // text streams words of the agent. They are ephemeral: seq is the last durable event.
 func (s *Session) text(op, delta string) {
+	if delta == "" {
+		return
+	}
 	s.tell(protocol.NoteText, protocol.TextParams{Event: s.head(), OperationID: op, Delta: s.clean(delta)})
 }
 

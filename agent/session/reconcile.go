@@ -109,7 +109,32 @@ func (s *Session) heard(j *job, text string) {
 		}
 	case s.state.Question != nil && s.state.Question.ID == j.work.ID:
 		j.said = append(j.said, text...)
-		s.text(j.work.ID, text)
+		j.unshown = append(j.unshown, text...)
+		s.text(j.work.ID, s.shown(j))
+	}
+}
+
+// shown is what clients can be told now of what a job has said: all but what may be the beginning
+// of a secret, which cannot be taken out before it is whole.
+func (s *Session) shown(j *job) string {
+	now := len(j.unshown) - s.unfinished(j.unshown)
+	text := string(j.unshown[:now])
+	j.unshown = j.unshown[now:]
+	return text
+}
+
+func (s *Session) unfinished(said []byte) int {
+	if s.opts.Unfinished == nil {
+		return 0
+	}
+	return s.opts.Unfinished(string(said))
+}
+
+// showRest tells the last words of an answer: no secret goes on after them.
+func (s *Session) showRest(j *job) {
+	if s.state.Question != nil && s.state.Question.ID == j.work.ID {
+		s.text(j.work.ID, string(j.unshown))
+		j.unshown = nil
 	}
 }
 
@@ -125,8 +150,10 @@ func (s *Session) printAll(ctx context.Context) {
 		if len(j.unshown) == 0 || j.reported {
 			continue
 		}
-		text := string(j.unshown)
-		j.unshown = nil
+		text := s.shown(j)
+		if text == "" {
+			continue
+		}
 		if _, err := s.decide(ctx, "", agent.Said{Op: id, Text: text}); err != nil {
 			s.log(fmt.Sprintf("the output of %s is not shown: %v", id, err))
 		}

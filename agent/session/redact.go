@@ -13,15 +13,19 @@ import (
 // values of the environment's variables named *_KEY, *_TOKEN, *_SECRET or *_PASSWORD, and
 // private-key blocks. The zero Redactor knows of no values.
 type Redactor struct {
-	values *strings.Replacer
-	marks  []string // what stands in place of each value
+	values  *strings.Replacer
+	secrets []string
+	marks   []string // what stands in place of each
 }
 
 // shortestSecret is the shortest value, in bytes, that is taken for a secret: shorter ones
 // stand in any text.
 const shortestSecret = 6
 
-var privateKey = regexp.MustCompile(`(?s)-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(-----END [A-Z ]*PRIVATE KEY-----|\z)`)
+var (
+	privateKey = regexp.MustCompile(`(?s)-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(-----END [A-Z ]*PRIVATE KEY-----|\z)`)
+	wholeKey   = regexp.MustCompile(`(?s)-----BEGIN [A-Z ]*PRIVATE KEY-----.*?-----END [A-Z ]*PRIVATE KEY-----`)
+)
 
 // NewRedactor makes the redactor of an environment.
 func NewRedactor(environ []string) Redactor {
@@ -33,11 +37,11 @@ func NewRedactor(environ []string) Redactor {
 		}
 	}
 	slices.SortFunc(pairs, func(a, b [2]string) int { return len(b[0]) - len(a[0]) }) // a value may hold another
-	var flat, marks []string
+	var flat, secrets, marks []string
 	for _, p := range pairs {
-		flat, marks = append(flat, p[0], p[1]), append(marks, p[1])
+		flat, secrets, marks = append(flat, p[0], p[1]), append(secrets, p[0]), append(marks, p[1])
 	}
-	return Redactor{strings.NewReplacer(flat...), marks}
+	return Redactor{strings.NewReplacer(flat...), secrets, marks}
 }
 
 func secretName(name string) bool {
@@ -59,6 +63,43 @@ func (r Redactor) Text(text string) string {
 		text = privateKey.ReplaceAllString(text, keyMark)
 	}
 	return text
+}
+
+// keyHead begins a private key.
+const keyHead = "-----BEGIN "
+
+// Unfinished is how many bytes at the end of a text may be the beginning of a secret.
+func (r Redactor) Unfinished(text string) int {
+	if keys := wholeKey.FindAllStringIndex(text, -1); len(keys) > 0 {
+		text = text[keys[len(keys)-1][1]:]
+	}
+	if at := strings.LastIndex(text, keyHead); at >= 0 {
+		head, _, whole := strings.Cut(text[at:], "\n")
+		if !whole || strings.Contains(head, "PRIVATE KEY") {
+			return len(text) - at
+		}
+	}
+	longest := beginning(text, keyHead, nil)
+	for _, secret := range r.secrets {
+		longest = max(longest, beginning(text, secret, r.secrets))
+	}
+	return longest
+}
+
+// beginning is the length of the longest end of a text with which a word begins, but not ends,
+// and which does not itself begin within a secret that is whole.
+func beginning(text, word string, secrets []string) int {
+	for n := min(len(text), len(word)-1); n > 0; n-- {
+		if strings.HasSuffix(text, word[:n]) && !slices.ContainsFunc(secrets, func(s string) bool { return spans(text, len(text)-n, s) }) {
+			return n
+		}
+	}
+	return 0
+}
+
+// spans says that a word stands in a text before and behind a place.
+func spans(text string, at int, word string) bool {
+	return strings.Contains(text[max(0, at-len(word)+1):min(len(text), at+len(word)-1)], word)
 }
 
 // keyMark stands in place of a private key.

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"tandem/agent"
 	"tandem/protocol"
@@ -75,6 +77,87 @@ func encoded(t *testing.T, v any) string {
 		t.Fatal(err)
 	}
 	return string(b)
+}
+
+func TestUnfinishedSecrets(t *testing.T) {
+	r := NewRedactor([]string{"A_KEY=hunter2-hunter2", "B_TOKEN=nterX-and-more"})
+	for _, test := range []struct {
+		text string
+		want int
+	}{
+		{"", 0},
+		{"all is well", 0},
+		{"it is hun", 3},
+		{"it is hunter", 6}, // of both that may begin here, the longer
+		{"it is hunter2-hunter2", 0},
+		{"it is hunter2-hunter", 14},
+		{"hunter2-hunter2-hunter2", 0},
+		{"hunter2-hunter2 and h", 1},
+		{key + "--", 2},
+		{"----", 4},
+		{"a\n-----BEGIN ", 11},
+		{"a\n-----BEGIN RSA PRIV", 19},
+		{"a\n-----BEGIN RSA PRIVATE KEY-----\nMIIE\nabcd\n", 42},
+		{key, 0},
+		{"-----BEGIN CERTIFICATE-----\nMIIE", 0},
+	} {
+		if got := r.Unfinished(test.text); got != test.want {
+			t.Errorf("%q: %d, want %d", test.text, got, test.want)
+		}
+	}
+}
+
+// However a text is torn on its way, no client is told a part of a secret.
+func TestStreamedSecretsAreNotTorn(t *testing.T) {
+	const text = "the value is hunter2-hunter2, and hunter\n" + key + "\nend"
+	r := NewRedactor([]string{"A_KEY=hunter2-hunter2"})
+	play(t, begin, func(t *testing.T, c *scene) {
+		c.within(func() { c.Session.opts.Redact, c.Session.opts.Unfinished = r.Text, r.Unfinished })
+		e := &ear{}
+		c.follow(e, 0)
+		answer := c.stage.ask(t)
+		for i := range len(text) {
+			answer.Said(text[i : i+1])
+		}
+		answer.reply(text, planCall(), runCall("show it", false))
+		run := c.stage.next(t)
+		for i := range len(text) {
+			run.Said(text[i : i+1])
+			time.Sleep(printEvery)
+		}
+		run.done(text)
+		c.stage.ask(t)
+		var streamed strings.Builder
+		for _, n := range e.told {
+			var p protocol.TextParams
+			if err := json.Unmarshal(n.params, &p); err != nil {
+				t.Fatal(err)
+			}
+			if n.method == protocol.NoteText {
+				streamed.WriteString(p.Delta)
+			}
+		}
+		if got, want := streamed.String(), r.Text(text); got != want {
+			t.Errorf("streamed as %q, want %q", got, want)
+		}
+		if got, want := strings.Join(c.printed(), ""), r.Text(text); !strings.HasPrefix(want, got) || len(got) < len(want)-3 {
+			t.Errorf("printed as %q, want %q", got, want)
+		}
+	})
+}
+
+// What an answer had said when it was cut holds no part of a secret either.
+func TestCutSecretsAreNotTorn(t *testing.T) {
+	r := NewRedactor([]string{"A_KEY=hunter2-hunter2"})
+	play(t, begin, func(t *testing.T, c *scene) {
+		c.within(func() { c.Session.opts.Redact, c.Session.opts.Unfinished = r.Text, r.Unfinished })
+		c.stage.ask(t).Said("the value is hunter2-hun")
+		synctest.Wait()
+		c.post(agent.Steer{Text: "stop"})
+		if m := c.stage.ask(t).messages(); !strings.Contains(m, "the value is") || strings.Contains(m, "hunter2") {
+			t.Errorf("the next question bears\n%s", m)
+		}
+	})
 }
 
 // The end of a long output is cut between lines, and a private key is known by its head though

@@ -51,6 +51,9 @@ type Options struct {
 	World World
 	// Redact takes secrets out of a text; nil leaves it as it is.
 	Redact func(text string) string
+	// Unfinished says how many bytes at the end of a text may be the beginning of a secret, and
+	// so have to wait for what follows; nil is none.
+	Unfinished func(text string) int
 	// Log is told of what no client can be told: a damaged journal, say. It may be nil.
 	Log func(text string)
 }
@@ -119,7 +122,7 @@ type job struct {
 	cancel   context.CancelFunc
 	freeze   chan bool
 	said     []byte // what it has said so far; of a command the tail of it
-	unshown  []byte // what of a command's output no client was told yet
+	unshown  []byte // what of it no client was told yet
 	reported bool
 }
 
@@ -292,14 +295,22 @@ func (s *Session) CloseIdle(idle time.Duration) bool {
 	closes := make(chan bool, 1)
 	err := s.send(context.Background(), message{do: func(context.Context) {
 		rests := s.state.Mode != protocol.Executing && len(s.state.Work()) == 0 && len(s.running) == 0 && len(s.unsaved) == 0
-		s.closing = rests && len(s.feeds) == 0 && time.Since(s.updated) >= idle && time.Since(s.left) >= idle
-		closes <- s.closing
+		rests = rests && len(s.feeds) == 0 && time.Since(s.updated) >= idle && time.Since(s.left) >= idle
+		s.closing = s.closing || rests
+		closes <- rests
 	}})
-	if err != nil || !<-closes {
+	if err != nil {
 		return false
 	}
-	<-s.ended
-	return true
+	select {
+	case rests := <-closes:
+		if rests {
+			<-s.ended
+		}
+		return rests
+	case <-s.ended: // another has closed it
+		return false
+	}
 }
 
 // Done is closed when the session is.
@@ -334,6 +345,7 @@ func (s *Session) take(ctx context.Context, m message) {
 	case m.in == nil:
 		s.heard(m.job, m.said)
 	case m.job != nil:
+		s.showRest(m.job)
 		m.job.reported = true
 		m.job.cancel()
 		s.takeReport(ctx, m)
@@ -453,7 +465,7 @@ func (s *Session) partial() []agent.Partial {
 	var out []agent.Partial
 	for id, j := range s.running {
 		if len(j.said) > 0 && !j.reported {
-			out = append(out, agent.Partial{Op: id, Text: s.clean(string(j.said))})
+			out = append(out, agent.Partial{Op: id, Text: s.clean(string(j.said[:len(j.said)-s.unfinished(j.said)]))})
 		}
 	}
 	slices.SortFunc(out, func(a, b agent.Partial) int { return strings.Compare(a.Op, b.Op) })

@@ -622,7 +622,7 @@
 ---@class (exact) tandem.ListParams
 ---@field workspace? string
 
----ListResult is the sessions, newest first.
+---ListResult is the sessions, newest first. Their operations that have ended are left out: attach tells them.
 ---@class (exact) tandem.ListResult
 ---@field sessions tandem.Session[]
 

@@ -897,7 +897,7 @@ export interface ListParams {
   workspace?: string;
 }
 
-/** ListResult is the sessions, newest first. */
+/** ListResult is the sessions, newest first. Their operations that have ended are left out: attach tells them. */
 export interface ListResult {
   sessions: Session[];
 }

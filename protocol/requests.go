@@ -37,7 +37,7 @@ type ListParams struct {
 	Workspace string `json:"workspace,omitempty"`
 }
 
-// ListResult is the sessions, newest first.
+// ListResult is the sessions, newest first. Their operations that have ended are left out: attach tells them.
 type ListResult struct {
 	Sessions List[Session] `json:"sessions"`
 }

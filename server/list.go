@@ -23,27 +23,26 @@ func idOf(journal string) string { return strings.TrimSuffix(filepath.Base(journ
 
 // listing is a session on disk as it was when its journal had this size and time.
 type listing struct {
-	size     int64
-	modified time.Time
-	view     *protocol.Session // nil: it cannot be listed
+	Size     int64             `json:"size"`
+	Modified time.Time         `json:"modified"`
+	View     *protocol.Session `json:"view"` // nil: it cannot be listed
 }
 
-// listedBytes bounds what is remembered of sessions on disk, by the size of their journals.
-const listedBytes = 64 << 20
+// mostListed bounds how many sessions on disk are remembered in one folder.
+const mostListed = 5000
 
-// List is the sessions of a workspace, or with "" of all, newest first. Those on disk are read
-// and not run, and read again only when their journal has changed.
+// List is the sessions of a workspace, or with "" of all, newest first, without the operations
+// that have ended. Those on disk are read and not run, and read again only when their journal
+// has changed.
 func (r *Registry) List(dir string) ([]protocol.Session, error) {
 	folders := []string{r.sessionsIn(dir)}
 	if dir == "" {
 		folders = r.sessionFolders()
 	}
-	var paths []string
+	var out []protocol.Session
 	for _, folder := range folders {
-		paths = append(paths, journalsIn(folder)...)
+		out = append(out, r.listFolder(folder)...)
 	}
-	out := r.views(paths)
-	r.trimListed()
 	slices.SortStableFunc(out, func(a, b protocol.Session) int { return b.StartedAt.Compare(a.StartedAt) })
 	return out, nil
 }
@@ -72,10 +71,16 @@ func (r *Registry) views(paths []string) []protocol.Session {
 
 func (r *Registry) view(path string) *protocol.Session {
 	if s, ok := r.running(idOf(path)); ok {
-		view := s.Now().View()
-		return &view
+		return summary(s.Now())
 	}
 	return r.onShelf(path)
+}
+
+// summary is a session as a list shows it: what has ended in it is told to those who attach.
+func summary(now session.Snapshot) *protocol.Session {
+	view := now.View()
+	view.Operations = slices.DeleteFunc(view.Operations, func(o protocol.Operation) bool { return o.EndedAt != nil })
+	return &view
 }
 
 // onShelf is a session that does not run here; nil when it cannot be listed, which shall not
@@ -88,38 +93,20 @@ func (r *Registry) onShelf(path string) *protocol.Session {
 	r.mu.Lock()
 	known, ok := r.listed[path]
 	r.mu.Unlock()
-	if ok && known.size == info.Size() && known.modified.Equal(info.ModTime()) {
-		return known.view
+	if ok && known.Size == info.Size() && known.Modified.Equal(info.ModTime()) {
+		return known.View
 	}
-	fresh := listing{size: info.Size(), modified: info.ModTime()}
+	fresh := listing{Size: info.Size(), Modified: info.ModTime()}
 	now, err := session.Load(path)
 	if err != nil || now.State.Seq == 0 {
 		r.log.Warn("a session cannot be listed", zap.String("session", idOf(path)), zap.Error(err))
 	} else {
-		view := now.View()
-		fresh.view = &view
+		fresh.View = summary(now)
 	}
 	r.mu.Lock()
 	r.listed[path] = fresh
 	r.mu.Unlock()
-	return fresh.view
-}
-
-// trimListed forgets the oldest sessions, by the order of their ids, until the bound holds.
-func (r *Registry) trimListed() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	paths := make([]string, 0, len(r.listed))
-	for path := range r.listed {
-		paths = append(paths, path)
-	}
-	slices.SortFunc(paths, func(a, b string) int { return strings.Compare(idOf(b), idOf(a)) })
-	kept := int64(0)
-	for _, path := range paths {
-		if kept += r.listed[path].size; kept > listedBytes {
-			delete(r.listed, path)
-		}
-	}
+	return fresh.View
 }
 
 // sessionFolders are the folders of all workspaces' sessions.

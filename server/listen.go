@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"go.uber.org/zap"
+
+	"tandem/agent/command"
 )
 
 // ServeAll serves every client that connects, until ctx ends, or until no client has been there
@@ -29,7 +31,13 @@ func (r *Registry) ServeAll(ctx context.Context, l net.Listener, check, idle tim
 		l.Close()
 	})
 	served.Go(func() {
+		for _, line := range command.EndLost() { // of a daemon that was killed, supervisor and all
+			r.log.Warn("a command of a daemon that died was ended", zap.String("command", r.redact.Text(line)))
+		}
+	})
+	served.Go(func() {
 		endWhenIdle(ctx, cancel, check, func() bool {
+			r.Tidy(restTime)
 			if clients.Load() > 0 || r.Live() {
 				last.Store(time.Now().UnixNano())
 			}
@@ -49,6 +57,9 @@ func (r *Registry) ServeAll(ctx context.Context, l net.Listener, check, idle tim
 		})
 	}
 }
+
+// restTime is how long a session that rests, and that no client follows, is kept open.
+const restTime = 30 * time.Second
 
 // acceptRetry is how long the daemon waits for a file to be given back when it has no more.
 const acceptRetry = 100 * time.Millisecond

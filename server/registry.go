@@ -59,6 +59,7 @@ type Registry struct {
 	starts  map[string]*once // by the request's key
 	opening map[string]*once // by the session's id
 	listed  map[string]listing
+	shelves map[string]bool // folders whose shelf was read
 }
 
 // running is a session that runs in this process.
@@ -96,7 +97,7 @@ func NewRegistry(o Options) *Registry {
 	ctx, end := context.WithCancel(context.Background())
 	return &Registry{opts: o, log: log, redact: session.NewRedactor(o.Environ), ctx: ctx, end: end,
 		open: map[string]*running{}, places: map[string]*place{}, models: map[modelAt]*model.Client{},
-		starts: map[string]*once{}, opening: map[string]*once{}, listed: map[string]listing{}}
+		starts: map[string]*once{}, opening: map[string]*once{}, listed: map[string]listing{}, shelves: map[string]bool{}}
 }
 
 // StateFolder is the folder for sessions that the environment names.
@@ -381,7 +382,51 @@ func (r *Registry) running(id string) (*running, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	s, ok := r.open[id]
+	if ok {
+		select {
+		case <-s.Done(): // it was given up, and can be opened again
+			delete(r.open, id)
+			return nil, false
+		default:
+		}
+	}
 	return s, ok
+}
+
+// Tidy gives up the sessions that rest and that no client has followed for so long: on disk they
+// are as good, and another daemon can take them.
+func (r *Registry) Tidy(idle time.Duration) {
+	r.mu.Lock()
+	open := slices.Collect(maps.Values(r.open))
+	r.mu.Unlock()
+	for _, s := range open {
+		if s.CloseIdle(idle) {
+			r.running(s.id) // forgets it
+		}
+	}
+}
+
+// Recover opens the sessions of a workspace that were at work when a daemon died: they wait in a
+// pause, or, at autonomy high, go on.
+func (r *Registry) Recover(dir string) {
+	if r.enter() != nil { // it is ending already
+		return
+	}
+	defer r.busy.Done()
+	real, err := realFolder(dir)
+	if err != nil {
+		r.log.Warn("sessions are not recovered", zap.Error(err))
+		return
+	}
+	dir = real
+	for _, found := range r.listFolder(r.sessionsIn(dir)) {
+		if found.Mode != protocol.Executing || r.ctx.Err() != nil {
+			continue
+		}
+		if _, err := r.find(found.ID); err != nil {
+			r.log.Warn("a session is not recovered", zap.String("session", found.ID), zap.Error(err))
+		}
+	}
 }
 
 // find opens a session once, however many ask for it.

@@ -15,6 +15,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"tandem/agent/session"
 	"tandem/protocol"
 )
 
@@ -51,8 +52,13 @@ func TestCloseOfTheRegistry(t *testing.T) {
 	}
 	p.refused(protocol.MethodStart, params{"task": "work"}, -32603, "", "this daemon is ending")
 	p.refused(protocol.MethodAttach, at(id), -32603, "", "this daemon is ending")
-	if s := p.session(id); s.Mode != protocol.Paused || s.Operations[len(s.Operations)-1].Status != protocol.OpCancelled {
-		t.Errorf("it was left %s with %+v", s.Mode, s.Operations[len(s.Operations)-1])
+	left, err := session.Load(h.path(h.dir, id))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ops := left.View().Operations
+	if left.State.Mode != protocol.Paused || ops[len(ops)-1].Status != protocol.OpCancelled {
+		t.Errorf("it was left %s with %+v", left.State.Mode, ops[len(ops)-1])
 	}
 	if h.Live() {
 		t.Error("a closed registry counts as live")
@@ -269,11 +275,68 @@ func TestListIsRemembered(t *testing.T) {
 	if n := listed(t, h); n != 0 {
 		t.Errorf("it was not read again: %d are listed", n)
 	}
-	h.listed["gone"] = listing{size: listedBytes}
-	h.listed["further"] = listing{size: 1}
-	h.trimListed()
-	if _, ok := h.listed["gone"]; !ok || len(h.listed) != 1 {
-		t.Errorf("beyond the bound it keeps %d", len(h.listed))
+}
+
+// What a list has read is remembered on disk, for the next daemon; a shelf that is broken or of
+// another form is made anew.
+func TestListIsRememberedOnDisk(t *testing.T) {
+	h := newHouse(t, nil)
+	p := h.client()
+	id := p.start(params{}).ID
+	h.again()
+	path, kept := h.path(h.dir, id), shelfOf(h.sessionsIn(h.dir))
+	if n := listed(t, h); n != 1 {
+		t.Fatalf("%d are listed", n)
+	}
+	shelf, err := os.ReadFile(kept)
+	if err != nil {
+		t.Fatal(err)
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.again()
+	// Where size and time are the same the shelf is believed: here the journal could not be read.
+	junk := []byte(strings.Repeat("x", int(info.Size())))
+	if err := errors.Join(os.WriteFile(path, junk, 0o600), os.Chtimes(path, time.Time{}, info.ModTime())); err != nil {
+		t.Fatal(err)
+	}
+	if n := listed(t, h); n != 1 {
+		t.Errorf("the shelf was not read: %d are listed", n)
+	}
+	for name, broken := range map[string]string{"broken": "{", "of another form": strings.Replace(string(shelf), "tandem", "tandam", 1)} {
+		h.again()
+		if err := os.WriteFile(kept, []byte(broken), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if n := listed(t, h); n != 0 {
+			t.Errorf("a shelf that is %s was believed", name)
+		}
+	}
+}
+
+// A session that rests is given up when nobody follows it, and the next request opens it again.
+func TestTidy(t *testing.T) {
+	h := newHouse(t, nil)
+	p := h.client()
+	id := p.start(params{}).ID
+	if _, err := h.Find(id); err != nil {
+		t.Fatal(err)
+	}
+	h.Tidy(0)
+	if _, open := h.running(id); !open {
+		t.Fatal("a session that a client follows was given up")
+	}
+	p.call(protocol.MethodEnd, params{"sessionId": id})
+	p.call(protocol.MethodDetach, params{"sessionId": id})
+	h.Tidy(0)
+	if _, open := h.running(id); open {
+		t.Fatal("a session that rests was kept")
+	}
+	s, err := h.Find(id)
+	if err != nil || s.Now().State.Mode != protocol.Done {
+		t.Errorf("opened again: %v", err)
 	}
 }
 
@@ -333,4 +396,38 @@ func smallJournal(b *testing.B) []byte {
 		b.Fatal(err)
 	}
 	return journal
+}
+
+// TestRecover opens what was at work when a daemon died, and nothing else.
+func TestRecover(t *testing.T) {
+	h := newHouse(t, nil)
+	p := h.client()
+	high := p.start(params{"autonomy": "high"}).ID
+	balanced := p.start(params{}).ID
+	over := p.start(params{}).ID
+	p.call(protocol.MethodEnd, params{"sessionId": over})
+	var atWork = map[string][]byte{}
+	for _, id := range []string{high, balanced, over} {
+		raw, err := os.ReadFile(h.path(h.dir, id))
+		if err != nil {
+			t.Fatal(err)
+		}
+		atWork[id] = raw
+	}
+	h.again()
+	for id, raw := range atWork { // as they were when the daemon was killed, not as it closed them
+		if err := os.WriteFile(h.path(h.dir, id), raw, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	h.Recover(h.dir)
+	for id, want := range map[string]protocol.Mode{high: protocol.Executing, balanced: protocol.Paused} {
+		s, open := h.running(id)
+		if !open || s.Now().State.Mode != want {
+			t.Errorf("session %s: open %v, want it %s", id, open, want)
+		}
+	}
+	if _, open := h.running(over); open {
+		t.Error("a session that was over was opened")
+	}
 }

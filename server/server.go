@@ -5,6 +5,7 @@ package server
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/url"
@@ -223,6 +224,12 @@ func (c *client) post(ctx context.Context, id string, r protocol.Request, in age
 		return session.Receipt{}, err
 	}
 	receipt, err := s.Post(ctx, requestKey(r), in)
+	if errors.Is(err, session.ErrEnded) { // it was given up as this request came
+		if s, err = c.session(id); err != nil {
+			return session.Receipt{}, err
+		}
+		receipt, err = s.Post(ctx, requestKey(r), in)
+	}
 	if err == nil && !answers(receipt, in) {
 		return session.Receipt{}, errKeyReused
 	}

@@ -157,7 +157,7 @@ func (j *Journal) Close() error {
 
 // read gives each whole record to each and says how many bytes from the start are whole lines.
 func read(r io.Reader, each func([]byte) error) (whole int64, damage Damage, err error) {
-	in := bufio.NewReaderSize(r, 1<<20)
+	in := bufio.NewReaderSize(r, 64<<10)
 	var at int64
 	for {
 		line, err := readLine(in)

@@ -111,6 +111,7 @@ func (c *serveCommand) Run(ctx context.Context) error {
 		return err
 	}
 	registry := server.NewRegistry(server.Options{State: server.StateFolder(os.Getenv), Environ: os.Environ(), Log: log})
+	go registry.Recover(c.Workspace) // beside the first clients; Close waits for it
 	err = registry.ServeAll(ctx, listener, idleCheck, idleTime)
 	return errors.Join(err, registry.Close())
 }

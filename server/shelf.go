@@ -1,0 +1,123 @@
+package server
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"go.uber.org/zap"
+
+	"tandem/protocol"
+)
+
+// shelf is what is remembered on disk of a folder's sessions, so that a new daemon lists them
+// without reading every journal. It can be deleted at any time.
+type shelf struct {
+	Form     string             `json:"form"`
+	Sessions map[string]listing `json:"sessions"` // by the name of the journal
+}
+
+// shelfForm names what the shelf holds; one of another form is not read.
+var shelfForm = fmt.Sprintf("tandem %s, protocol %d", Version, protocol.Version)
+
+func shelfOf(folder string) string { return filepath.Join(filepath.Dir(folder), "listed.json") }
+
+// listFolder lists one folder's sessions, and remembers what had to be read for it.
+func (r *Registry) listFolder(folder string) []protocol.Session {
+	paths := journalsIn(folder)
+	r.readShelf(folder)
+	before := r.shelved(paths)
+	out := r.views(paths)
+	if after := r.shelved(paths); !sameShelf(before, after) {
+		if err := writeShelf(shelfOf(folder), after); err != nil {
+			r.log.Warn("the list of sessions is not kept", zap.String("folder", folder), zap.Error(err))
+		}
+	}
+	return out
+}
+
+// readShelf reads a folder's shelf once.
+func (r *Registry) readShelf(folder string) {
+	r.mu.Lock()
+	read := r.shelves[folder]
+	r.shelves[folder] = true
+	r.mu.Unlock()
+	if read {
+		return
+	}
+	raw, err := os.ReadFile(shelfOf(folder))
+	if errors.Is(err, fs.ErrNotExist) {
+		return
+	}
+	var s shelf
+	if err == nil {
+		err = json.Unmarshal(raw, &s)
+	}
+	if err != nil {
+		r.log.Warn("the list of sessions is made anew", zap.String("folder", folder), zap.Error(err))
+		return
+	}
+	if s.Form != shelfForm {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for name, l := range s.Sessions {
+		if path := filepath.Join(folder, name); filepath.Base(path) == name {
+			r.listed[path] = l
+		}
+	}
+}
+
+// shelved is what is remembered of these journals, the newest ones where there are too many; the
+// rest is forgotten.
+func (r *Registry) shelved(paths []string) map[string]listing {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, path := range paths[:max(0, len(paths)-mostListed)] {
+		delete(r.listed, path)
+	}
+	out := map[string]listing{}
+	for _, path := range paths {
+		if l, ok := r.listed[path]; ok {
+			out[filepath.Base(path)] = l
+		}
+	}
+	return out
+}
+
+func sameShelf(a, b map[string]listing) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for name, l := range a {
+		if o, ok := b[name]; !ok || o.Size != l.Size || !o.Modified.Equal(l.Modified) {
+			return false
+		}
+	}
+	return true
+}
+
+// writeShelf puts a shelf in place of the old one, whole or not at all.
+func writeShelf(path string, sessions map[string]listing) error {
+	raw, err := json.Marshal(shelf{Form: shelfForm, Sessions: sessions})
+	if err != nil {
+		return err
+	}
+	temp, err := os.CreateTemp(filepath.Dir(path), ".listed-*")
+	if err != nil {
+		return err
+	}
+	_, err = temp.Write(raw)
+	err = errors.Join(err, temp.Close())
+	if err == nil {
+		err = os.Rename(temp.Name(), path)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(temp.Name()))
+	}
+	return nil
+}

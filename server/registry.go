@@ -269,7 +269,7 @@ func (r *Registry) start(ctx context.Context, dir string, trusted bool, p protoc
 	if in.Autonomy == "" {
 		in.Autonomy = cfg.Autonomy
 	}
-	s, receipt, err := session.Create(ctx, r.path(dir, id), key, in, r.options(id, world))
+	s, receipt, err := session.Create(ctx, r.path(dir, id), key, in, r.options(dir, id, world))
 	if err != nil {
 		return nil, session.Receipt{}, err
 	}
@@ -302,7 +302,8 @@ func (r *Registry) path(dir, id string) string {
 	return filepath.Join(r.sessionsIn(dir), id+journalEnd)
 }
 
-func (r *Registry) options(id string, w session.Workplace) session.Options {
+func (r *Registry) options(dir, id string, w session.Workplace) session.Options {
+	w.Output = filepath.Join(r.folder(dir), "output", id)
 	return session.Options{World: w, Redact: r.redact.Text, Unfinished: r.redact.Unfinished, Log: func(text string) {
 		r.log.Warn(r.redact.Text(text), zap.String("session", id))
 	}}
@@ -469,7 +470,7 @@ func (r *Registry) reopen(id, path string) (*running, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := session.Open(path, r.options(id, world))
+	s, err := session.Open(path, r.options(dir, id, world))
 	if errors.Is(err, journal.ErrLocked) {
 		return nil, protocol.Errorf(protocol.WrongMode, "session %s runs in another Tandem process; close it there first", id)
 	}

@@ -35,6 +35,9 @@ type Spec struct {
 	Grace    time.Duration // from TERM to KILL; 0 is 2 seconds
 	Spool    string        // path of a file for the full output, created with mode 0600; "" keeps none
 	SpoolCap int64         // most bytes in that file; 0 is 64 MB
+	// Filter, if not nil, gives what of a piece of output goes into the file; it may keep an end
+	// back for the next piece, until the last one. It is called in order.
+	Filter func(piece []byte, last bool) []byte
 }
 
 // Result says how a command ended.
@@ -116,6 +119,7 @@ func Start(spec Spec, said func(string)) (*Command, error) {
 		chunks: make(chan []byte), spare: make(chan []byte, 2),
 	}
 	o.text.spool = file
+	o.text.spool.filter = spec.Filter
 	go o.read()
 	go o.run()
 	return c, nil

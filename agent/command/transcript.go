@@ -83,6 +83,7 @@ func (t *transcript) unsaid() bool {
 func (t *transcript) close() {
 	t.clean.close()
 	t.take()
+	t.spool.last()
 	t.spool.close()
 }
 
@@ -143,6 +144,8 @@ type spool struct {
 	path string
 	left int64
 	err  error
+
+	filter func([]byte, bool) []byte // nil takes all
 }
 
 // openSpool creates the file, for its owner alone. A file that is there already is not written over.
@@ -161,7 +164,21 @@ func openSpool(path string, limit int64) (spool, error) {
 }
 
 func (s *spool) write(p []byte) {
-	if s.file == nil {
+	if s.file != nil && s.filter != nil {
+		p = s.filter(p, false)
+	}
+	s.put(p)
+}
+
+// last writes what the filter has kept back.
+func (s *spool) last() {
+	if s.file != nil && s.filter != nil {
+		s.put(s.filter(nil, true))
+	}
+}
+
+func (s *spool) put(p []byte) {
+	if s.file == nil || len(p) == 0 {
 		return
 	}
 	full := int64(len(p)) > s.left

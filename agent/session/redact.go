@@ -102,6 +102,23 @@ func spans(text string, at int, word string) bool {
 	return strings.Contains(text[max(0, at-len(word)+1):min(len(text), at+len(word)-1)], word)
 }
 
+// longestHeld is the longest text, in bytes, that is taken for the beginning of a secret.
+const longestHeld = 64 << 10
+
+// filter takes secrets out of a text that comes in pieces: the end of a piece that may be the
+// beginning of a secret waits for the next.
+func (r Redactor) filter() func(piece []byte, last bool) []byte {
+	held := ""
+	return func(piece []byte, last bool) []byte {
+		text := held + string(piece)
+		held = ""
+		if n := r.Unfinished(text); !last && n <= longestHeld {
+			text, held = text[:len(text)-n], text[len(text)-n:]
+		}
+		return []byte(r.Text(text))
+	}
+}
+
 // keyMark stands in place of a private key.
 const keyMark = "[private key redacted]"
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -36,6 +37,9 @@ type Workplace struct {
 	// Redactor knows the marks that stand in place of secrets: with one in it nothing is written
 	// and no command is run.
 	Redactor Redactor
+	// Output is the folder for the whole output of commands, one file each, named by the
+	// operation; "" keeps none.
+	Output string
 }
 
 // Do does a job and says once how it ended.
@@ -180,7 +184,14 @@ func (w Workplace) command(ctx context.Context, j Job, args commandArguments) ag
 		return failed(j.ID, err.Error())
 	}
 	mark := w.Ledger.begin()
-	o, diff := w.watched(ctx, j, command.Spec{Line: args.Command, Dir: dir, Env: w.Env, Timeout: w.bound(args.Timeout)})
+	spec := command.Spec{Line: args.Command, Dir: dir, Env: w.Env, Timeout: w.bound(args.Timeout)}
+	if w.Output != "" {
+		if err := os.MkdirAll(w.Output, 0o700); err != nil {
+			return failed(j.ID, err.Error())
+		}
+		spec.Spool, spec.Filter = filepath.Join(w.Output, j.ID+".log"), w.Redactor.filter()
+	}
+	o, diff := w.watched(ctx, j, spec)
 	own := without(diff, w.Ledger.since(mark))
 	w.Ledger.enter().end(own)
 	for _, c := range own {

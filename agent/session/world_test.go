@@ -538,3 +538,29 @@ func TestQuestionInVain(t *testing.T) {
 		t.Errorf("%+v", in)
 	}
 }
+
+// TestTheWholeOutputIsKept keeps what the result leaves out, without secrets.
+func TestTheWholeOutputIsKept(t *testing.T) {
+	w := newPlace(t, nil)
+	w.Output = filepath.Join(t.TempDir(), "output", "s")
+	w.Redactor = NewRedactor([]string{"SHOP_TOKEN=abcdef123456"})
+	in := w.Do(t.Context(), Job{Work: agent.Work{ID: "op0000001", Job: agent.Run{Tool: "run_command",
+		Arguments: `{"command":"for i in $(seq 20000); do echo line $i; done; printf abcdef; printf '123456\\n'; echo '-----BEGIN PRIVATE KEY-----'; echo hush; echo '-----END PRIVATE KEY-----'; echo end"}`}},
+		Said: func(string) {}, Freeze: make(chan bool)})
+	if o, ok := in.(agent.Outcome); !ok || o.Failed {
+		t.Fatalf("%+v", in)
+	}
+	raw, err := os.ReadFile(filepath.Join(w.Output, "op0000001.log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := string(raw)
+	if !strings.HasPrefix(text, "line 1\n") || !strings.Contains(text, "line 10000\n") || !strings.HasSuffix(text, "end\n") {
+		t.Errorf("kept %d bytes, ending %q", len(text), text[max(0, len(text)-80):])
+	}
+	for _, secret := range []string{"abcdef123456", "hush"} {
+		if strings.Contains(text, secret) {
+			t.Errorf("%q stands in the file", secret)
+		}
+	}
+}

@@ -30,6 +30,22 @@ func (e endpoint) shown() string {
 
 var versionSegment = regexp.MustCompile(`(^|/)v\d+[a-z]*\d*(/|$)`)
 
+// Endpoint is the base URL that a client asks when it is given this one: in its plain form, up
+// to and with the version, and with the query that each request bears. The error is a sentence
+// that names the setting to change.
+func Endpoint(base string) (*url.URL, error) {
+	e, err := parseEndpoint(base)
+	if err != nil {
+		return nil, err
+	}
+	u, err := url.Parse(e.base)
+	if err != nil {
+		return nil, fmt.Errorf("OPENAI_BASE_URL (model.base_url) is not a URL; write it like http://localhost:11434/v1")
+	}
+	u.RawQuery = e.query
+	return u, nil
+}
+
 // parseEndpoint reads a base URL in any of the forms that people paste.
 func parseEndpoint(text string) (endpoint, error) {
 	text = strings.TrimSpace(text)

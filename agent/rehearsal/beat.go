@@ -25,8 +25,12 @@ type beat struct {
 
 // A cue is the message that leads to a chain.
 type cue struct {
-	steer bool
-	has   []string // any of them; none is any text
+	steer     bool
+	has       []string // any of them; none is any text
+	words     string   // of the steer, where a recording heard it; empty elsewhere
+	cancelled []int    // with words: the calls of the beat before that it kept from beginning, from 1
+	running   []int    // with words: those that ran when it came
+	during    []string // the arguments of those
 }
 
 // A condition is something that the conversation shows, or does not.
@@ -69,6 +73,25 @@ type part struct {
 // calls are the tool calls of the beat, in order.
 func (b beat) calls() []part {
 	return slices.DeleteFunc(slices.Clone(b.parts), func(p part) bool { return p.kind != callPart })
+}
+
+// leaveOut takes calls out of the beat, by their numbers from 1.
+func (b *beat) leaveOut(calls []int) {
+	var left []part
+	n, more := 0, false
+	for _, p := range b.parts {
+		if p.kind == callPart {
+			if n++; slices.Contains(calls, n) {
+				continue
+			}
+			more = true
+		}
+		left = append(left, p)
+	}
+	if !more {
+		left, b.end = append(left, part{kind: holdPart}), ""
+	}
+	b.parts = left
 }
 
 // words is all that the beat says.
@@ -182,12 +205,12 @@ func statements(at source, text string) ([]statement, error) {
 
 // add takes one statement into the beat.
 func (p *parser) add(b *beat, at source, st statement) error {
-	if st.block != "" && !slices.Contains([]string{"think", "say", "call", "fail"}, st.word) {
+	if st.block != "" && !slices.Contains([]string{"on", "think", "say", "call", "fail"}, st.word) {
 		return at.fault(st.begin, "«%s» takes no indented text", st.word)
 	}
 	var err error
 	switch st.word {
-	case "on", "back", "aside", "if", "expect":
+	case "on", "cancelled", "running", "back", "aside", "if", "expect":
 		err = b.addCondition(st)
 	case "delay", "think", "say", "call", "cut", "hold":
 		var piece part
@@ -219,7 +242,18 @@ func (b *beat) addCondition(st statement) error {
 			return errors.New("a beat has one")
 		}
 		var err error
-		b.on, err = parseCue(st.rest)
+		b.on, err = heardCue(st)
+		return err
+	case "cancelled", "running":
+		if b.on == nil || b.on.words == "" {
+			return errors.New("stands behind «on steer» with the steer's words")
+		}
+		calls, err := numbers(st.rest)
+		if st.word == "running" {
+			b.on.running = calls
+		} else {
+			b.on.cancelled = calls
+		}
 		return err
 	case "back":
 		b.back = true
@@ -261,6 +295,41 @@ func (b beat) sound(at source) error {
 		}
 	}
 	return nil
+}
+
+// heardCue reads «on» with the words below it that a recording heard.
+func heardCue(st statement) (*cue, error) {
+	if st.block == "" {
+		return parseCue(st.rest)
+	}
+	words := strings.TrimSuffix(st.block, "\n")
+	rest, quoted := cutWord(st.rest, "quoted")
+	if rest != "steer" {
+		return nil, errors.New("words below stand with «on steer» or «on steer quoted» alone")
+	}
+	if quoted {
+		var err error
+		if words, err = strconv.Unquote(words); err != nil {
+			return nil, errors.New("the words below are not one text in double quotes")
+		}
+	}
+	return &cue{steer: true, words: words}, nil
+}
+
+// numbers reads «1 3».
+func numbers(rest string) ([]int, error) {
+	var all []int
+	for word := range strings.FieldsSeq(rest) {
+		n, err := strconv.Atoi(word)
+		if err != nil || n < 1 {
+			return nil, errors.New("want the numbers of calls, from 1")
+		}
+		all = append(all, n)
+	}
+	if all == nil {
+		return nil, errors.New("want the numbers of calls, from 1")
+	}
+	return all, nil
 }
 
 // parseCue reads «steer», «steer has …» or «message has …».

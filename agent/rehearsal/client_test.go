@@ -69,11 +69,20 @@ func (p *person) request(forced string) []byte {
 // ask sends the conversation and reads the answer until it ends or until said wants no more.
 func (p *person) ask(forced string, said func(string) bool) reply {
 	p.t.Helper()
-	ctx, cancel := context.WithCancel(p.t.Context())
+	return p.askUntil(p.t.Context(), forced, said)
+}
+
+// askWithin is ask by a client that hangs up when the context ends.
+func (p *person) askWithin(ctx context.Context, forced string) reply {
+	return p.askUntil(ctx, forced, nil)
+}
+
+func (p *person) askUntil(ctx context.Context, forced string, said func(string) bool) reply {
+	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, "POST", p.url+"/chat/completions", bytes.NewReader(p.request(forced)))
 	if err != nil {
-		p.t.Fatal(err)
+		panic(err)
 	}
 	req.Header.Set("Authorization", "Bearer very-secret")
 	res, err := p.http.Do(req)

@@ -166,6 +166,13 @@ func (q question) cancelled(c toolCall) bool {
 	return false
 }
 
+// told tells whether the result of a call is an outcome of Tandem's own that has these words.
+func (q question) told(c toolCall, words string) bool {
+	return slices.ContainsFunc(q.messages, func(m message) bool {
+		return m.role == "tool" && m.callID == c.id && strings.HasPrefix(m.text, `{"status":`) && strings.Contains(m.text, words)
+	})
+}
+
 // called tells whether a tool was called, with one of these words in its arguments.
 func (q question) called(tool string, words []string) bool {
 	for _, m := range q.messages {

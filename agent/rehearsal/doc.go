@@ -24,6 +24,10 @@
 //
 //	on steer has "hook" or "provider"    begins a chain: a steer with one of these words leads here
 //	on steer                             … any steer
+//	on steer                             … any steer; the words are those that a recording heard here
+//	  Keep the old name.                 (on steer quoted: one text in double quotes follows)
+//	cancelled 2 3                        … it kept these calls of the beat before from beginning, from 1
+//	running 1                            … these ran when it came
 //	on message has "brief"               … any later user message with this word
 //	back                                 when this chain is over, the story goes on where it was
 //	aside check_in                       answers a request that forces this tool, outside the story
@@ -81,10 +85,18 @@
 // not call. Nothing is ever made up. A conversation that was compacted has lost its answers and
 // begins the story again, unless a chain (on message) catches it.
 //
+// Where a recording heard a steer the player waits for one: a request that comes first is held
+// until the client hangs up. Options.Awaits, Server.Awaited and, for a steer that was heard
+// while a call ran, Server.AwaitedDuring give the words to whoever plays the developer. Calls
+// that the steer had kept from beginning are left out of the answer before it, since nobody
+// could stop them at the same moment again.
+//
 // # Recording
 //
 // Record passes requests to a real server and writes what came back as beats of this format. No
-// header is recorded, so no key is; bodies are recorded as they are.
+// header is recorded, so no key is; Options.Redact takes out of bodies what else is secret. A
+// steer is recorded with its words. What the developer answers to a question or decides in a
+// pause is not: a player needs a developer for it.
 //
 // The package does not know Tandem's tools, plans or steers beyond what a script says of them,
 // and it checks no words of the client: it is an actor, not a judge.

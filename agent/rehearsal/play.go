@@ -20,9 +20,9 @@ type place struct {
 
 // story follows one conversation through a script.
 type story struct {
-	script  *Script
-	isSteer func(text string) bool
-	played  func(beat string) bool // for beats that leave no trace
+	script *Script
+	steers func(text string) []string
+	played func(beat string) bool // for beats that leave no trace
 }
 
 // next is the beat that answers the question, or what is wrong with it.
@@ -42,7 +42,37 @@ func (s story) next(q question) (beat, error) {
 		}
 		return b, s.fits(q, b)
 	}
+	if s.script.awaits(p) {
+		name := "" // of the beat before, so that its server knows what is awaited
+		if p.last >= 0 {
+			name = s.script.beats[p.last].name
+		}
+		return beat{name: name, parts: []part{{kind: holdPart}}}, nil
+	}
 	return beat{}, s.theEnd(q, p)
+}
+
+// awaits tells whether the recording heard a steer here that the conversation does not bear yet.
+func (s *Script) awaits(p place) bool {
+	next := p.last + 1
+	return next < len(s.beats) && s.beats[next].heard() != "" && !slices.Contains(p.entered, next)
+}
+
+// behind is the steer that the recording heard behind a beat, if it heard one; "" names the start.
+func (s *Script) behind(name string) *cue {
+	next := 1 + slices.IndexFunc(s.beats, func(b beat) bool { return b.name == name })
+	if next >= len(s.beats) || s.beats[next].heard() == "" {
+		return nil
+	}
+	return s.beats[next].on
+}
+
+// heard is the words of the steer that led to the beat when it was recorded.
+func (b beat) heard() string {
+	if b.on == nil {
+		return ""
+	}
+	return b.on.words
 }
 
 // aside finds an answer outside of the story.
@@ -73,7 +103,7 @@ func (s story) fits(q question, b beat) error {
 		}
 		return fmt.Errorf("beat %s expects %s; what came is %s", b.name, c.written, came)
 	}
-	if q.forced == "" || b.fail != nil {
+	if q.forced == "" || b.once() { // an answer that does not come whole calls nothing for certain
 		return nil
 	}
 	calls := b.calls()
@@ -123,6 +153,9 @@ func (s story) follow(q question) (place, error) {
 			task = true
 		case m.role == "user":
 			p = s.enter(p, m)
+			for range len(s.steers(m.text)) - 1 {
+				p = s.enterNext(p, m)
+			}
 		case m.role == "assistant":
 			var err error
 			if p, err = s.heard(q, p, m); err != nil {
@@ -140,7 +173,7 @@ func (s story) follow(q question) (place, error) {
 func (s story) enter(p place, m message) place {
 	chain := -1
 	for i, b := range s.script.beats {
-		if b.on == nil || !b.on.fits(m, s.isSteer) {
+		if b.on == nil || !b.on.fits(m, s.steers) {
 			continue
 		}
 		if chain = i; !slices.Contains(p.entered, i) {
@@ -158,6 +191,15 @@ func (s story) enter(p place, m message) place {
 		}
 	}
 	return into
+}
+
+// enterNext begins the recorded chain that one more steer of the same message leads to, if one does.
+func (s story) enterNext(p place, m message) place {
+	next := s.enter(p, m)
+	if n := len(next.entered); n > 0 && s.script.beats[next.entered[n-1]].heard() != "" {
+		return next
+	}
+	return p
 }
 
 // heard moves on behind the beat whose answer the message is. Words that were cut move nothing.
@@ -203,8 +245,8 @@ func (s story) behind(p place, at int) place {
 }
 
 // fits tells whether a message is what the cue waits for.
-func (c *cue) fits(m message, isSteer func(string) bool) bool {
-	return isSteer(m.text) == c.steer && (len(c.has) == 0 || hasAny(m.text, c.has))
+func (c *cue) fits(m message, steers func(string) []string) bool {
+	return len(steers(m.text)) > 0 == c.steer && (len(c.has) == 0 || hasAny(m.text, c.has))
 }
 
 func (c *cue) String() string {
@@ -230,7 +272,10 @@ func holdsAll(q question, all []condition) bool {
 func quote(text string) string { return "«" + bounded(text, 200) + "»" }
 
 // looksLikeSteer is how a steer is known where the caller does not say it: its first line names it.
-func looksLikeSteer(text string) bool {
-	first, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
-	return strings.Contains(strings.ToLower(first), "steer")
+func looksLikeSteer(text string) []string {
+	first, words, _ := strings.Cut(strings.TrimSpace(text), "\n")
+	if !strings.Contains(strings.ToLower(first), "steer") {
+		return nil
+	}
+	return []string{strings.TrimSpace(words)}
 }

@@ -3,6 +3,7 @@ package rehearsal
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -21,10 +22,11 @@ import (
 
 // Record listens like Serve, passes every request to the server at upstream (a base URL, up to
 // and with /v1), and writes each answer to out as a beat, when it is over: so out is a script
-// at all times, that of the session so far, without its workspace. A steer in the
-// conversation begins a chain; requests that force check_in or forbid tools become asides.
+// at all times from its first beat on, that of the session so far, with the workspace that
+// Options.Head holds. A steer in the conversation begins a chain; requests that force check_in
+// or forbid tools become asides.
 //
-// No header is recorded. An error of out does not disturb the session: it is logged, recording
+// No header is recorded, so no key is; Options.Redact takes out what else is secret. An error of out does not disturb the session: it is logged, recording
 // ends, and Close gives it.
 func Record(ctx context.Context, upstream *url.URL, out io.Writer, o Options) (*Server, error) {
 	if upstream.Scheme == "" || upstream.Host == "" {
@@ -49,6 +51,7 @@ type recorder struct {
 type tape struct {
 	beats    int
 	messages int // of the last request of the story
+	calls    int // of its answer, where that was whole
 }
 
 func (c recorder) models(w http.ResponseWriter, r *http.Request) {
@@ -75,6 +78,10 @@ func (c recorder) pass(r *http.Request, path string, body []byte) (*http.Respons
 		}
 	}
 	to.Header.Set("Accept-Encoding", "identity") // the answer is read on its way
+	if u := c.upstream.User; u != nil && to.Header.Get("Authorization") == "" {
+		password, _ := u.Password()
+		to.SetBasicAuth(u.Username(), password)
+	}
 	res, err := c.carrier.RoundTrip(to)
 	if err != nil {
 		return nil, fmt.Errorf("pass the request to %s: %w", c.upstream.Host, err)
@@ -147,13 +154,17 @@ func (c recorder) keep(n int, body []byte, b beat) {
 			return
 		}
 		var text bytes.Buffer
-		if k.tape.beats == 0 {
-			text.WriteString(opening(q))
+		switch {
+		case k.tape.beats > 0:
+		case c.options.Head != nil:
+			text.Write(c.options.Head)
+		default:
+			text.WriteString(redacted(string(opening(q)), c.options.Redact))
 		}
-		k.tape.beats++
-		k.tape.place(&b, q, c.options.Steer)
-		k.requests[n].Beat = b.name
-		b.print(&text)
+		for _, one := range k.tape.add(b, q, c.options) {
+			k.requests[n].Beat = one.name
+			one.print(&text)
+		}
 		if _, err := c.out.Write(text.Bytes()); err != nil {
 			k.err = fmt.Errorf("record beat %s: %w", b.name, err)
 			c.log.Error("recording ended", zap.Error(k.err))
@@ -161,26 +172,126 @@ func (c recorder) keep(n int, body []byte, b beat) {
 	})
 }
 
-// place names the beat and says what leads to it.
-func (t *tape) place(b *beat, q question, isSteer func(string) bool) {
+// add gives the beat its place in the story, behind one for each steer before the last that
+// it answers.
+func (t *tape) add(b beat, q question, o Options) []beat {
+	if b.redact(o.Redact); q.forced == "none" || q.forced == "check_in" {
+		b.aside = q.forced
+		return []beat{t.named(b)}
+	}
+	var out []beat
+	for i, words := range t.steers(q, o) {
+		if i > 0 {
+			out[i-1].parts = []part{{kind: holdPart}}
+			out[i-1] = t.named(out[i-1])
+		}
+		heard := &cue{steer: true, words: words}
+		if i == 0 && words != "" {
+			heard.cancelled, heard.running = t.unended(q)
+		}
+		out = append(out, beat{on: heard})
+	}
+	if n := len(out); n > 0 {
+		b.on = out[n-1].on
+		out = out[:n-1]
+	}
+	t.messages, t.calls = len(q.messages), 0
+	if !b.once() {
+		t.calls = len(b.calls())
+	}
+	return append(out, t.named(b))
+}
+
+// named gives the beat the next name.
+func (t *tape) named(b beat) beat {
 	what := "say"
 	if calls := b.calls(); len(calls) > 0 {
 		what = calls[0].tool
 	} else if b.fail != nil {
 		what = "fail"
+	} else if b.once() {
+		what = "hold"
 	}
+	t.beats++
 	b.name = fmt.Sprintf("%05d-%s", t.beats, plainName(what))
-	if q.forced == "none" || q.forced == "check_in" {
-		b.aside = q.forced
-		return
-	}
+	return b
+}
+
+// steers are the words of those that came since the last request of the story.
+func (t *tape) steers(q question, o Options) []string {
+	var all []string
 	task := slices.IndexFunc(q.messages, func(m message) bool { return m.role == "user" })
 	for i := max(t.messages, task+1); i < len(q.messages); i++ {
-		if m := q.messages[i]; m.role == "user" && isSteer(m.text) {
-			b.on = &cue{steer: true}
+		if q.messages[i].role != "user" {
+			continue
+		}
+		for _, words := range o.Steers(q.messages[i].text) {
+			all = append(all, redacted(words, o.Redact))
 		}
 	}
-	t.messages = len(q.messages)
+	return all
+}
+
+// unended are the numbers of the last answer's calls that never began, and of those that run.
+func (t *tape) unended(q question) (cancelled, running []int) {
+	at := len(q.messages) - 1
+	for at >= 0 && q.messages[at].role != "assistant" {
+		at--
+	}
+	if at < t.messages || len(q.messages[at].calls) != t.calls {
+		return nil, nil
+	}
+	for i, c := range q.messages[at].calls {
+		switch {
+		case q.told(c, `"it never began"`):
+			cancelled = append(cancelled, i+1)
+		case q.told(c, `"status":"running"`), q.told(c, `"it runs and is being ended`):
+			running = append(running, i+1)
+		}
+	}
+	return cancelled, running
+}
+
+// redact takes out of the beat what shall not be written.
+func (b *beat) redact(clean func(string) string) {
+	for i, p := range b.parts {
+		b.parts[i].tool = redacted(p.tool, clean)
+		if p.kind == callPart {
+			b.parts[i].text = redactedJSON(p.text, clean)
+		} else {
+			b.parts[i].text = redacted(p.text, clean)
+		}
+	}
+	if b.fail != nil {
+		b.fail.body = redactedJSON(b.fail.body, clean)
+	}
+}
+
+func redacted(text string, clean func(string) string) string {
+	if clean == nil {
+		return text
+	}
+	return clean(text)
+}
+
+var jsonText = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
+
+// redactedJSON finds what shall not be written also where JSON has escaped it.
+func redactedJSON(text string, clean func(string) string) string {
+	if clean == nil {
+		return text
+	}
+	return clean(jsonText.ReplaceAllStringFunc(text, func(quoted string) string {
+		var plain string
+		if json.Unmarshal([]byte(quoted), &plain) != nil || clean(plain) == plain {
+			return quoted
+		}
+		again, err := appendJSON(nil, clean(plain))
+		if err != nil {
+			return quoted // the text without the escapes is cleaned all the same
+		}
+		return string(again)
+	}))
 }
 
 var (
@@ -197,21 +308,19 @@ func plainName(tool string) string {
 }
 
 // opening is what stands before the first beat.
-func opening(q question) string {
+func opening(q question) []byte {
 	task := "(the first request bears no task)"
 	if i := slices.IndexFunc(q.messages, func(m message) bool { return m.role == "user" }); i >= 0 && strings.TrimSpace(q.messages[i].text) != "" {
 		task = q.messages[i].text
 	}
-	// An indented line is never taken for the head of a file.
-	task = strings.ReplaceAll("\n"+task, "\n-- ", "\n  -- ")[1:]
-	return firstLine + "\n\nA recorded session.\n-- task --\n" + strings.TrimRight(task, "\n") + "\n"
+	return Head("A recorded session.", task, nil)
 }
 
 // print writes the beat as a file of a script.
 func (b beat) print(out *bytes.Buffer) {
 	fmt.Fprintf(out, "-- beats/%s --\n", b.name)
 	if b.on != nil {
-		out.WriteString("on steer\n")
+		b.on.print(out)
 	}
 	if b.aside != "" {
 		fmt.Fprintf(out, "aside %s\n", b.aside)
@@ -224,6 +333,20 @@ func (b beat) print(out *bytes.Buffer) {
 	}
 	if b.end != "" {
 		fmt.Fprintf(out, "end %s\n", b.end)
+	}
+}
+
+func (c *cue) print(out *bytes.Buffer) {
+	if c.words == "" {
+		out.WriteString("on steer\n")
+		return
+	}
+	printText(out, "on steer", "", c.words)
+	if len(c.cancelled) > 0 {
+		out.WriteString("cancelled " + strings.Trim(fmt.Sprint(c.cancelled), "[]") + "\n")
+	}
+	if len(c.running) > 0 {
+		out.WriteString("running " + strings.Trim(fmt.Sprint(c.running), "[]") + "\n")
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"golang.org/x/tools/txtar"
@@ -133,7 +134,32 @@ func (s *Script) readFiles(name string, a *txtar.Archive) error {
 			return err
 		}
 	}
+	if err := s.keepBack(beats, at); err != nil {
+		return err
+	}
 	return p.unused(s, at)
+}
+
+// keepBack finds the calls that ran when a recorded steer came, and leaves out the calls that it kept from beginning: a player cannot know
+// how long a call takes, so it gives those alone that were begun. Where none is left the answer
+// holds, for the steer stopped it.
+func (s *Script) keepBack(files []txtar.File, at []source) error {
+	for i, b := range s.beats {
+		if b.on == nil || len(b.on.cancelled)+len(b.on.running) == 0 {
+			continue
+		}
+		here := at[slices.IndexFunc(files, func(f txtar.File) bool { return f.Name == "beats/"+b.name })]
+		if i == 0 || slices.Max(slices.Concat(b.on.cancelled, b.on.running)) > len(s.beats[i-1].calls()) {
+			return here.fault(-1, "«cancelled» or «running» names a call that the beat before does not make")
+		}
+		for _, n := range b.on.running {
+			b.on.during = append(b.on.during, s.beats[i-1].calls()[n-1].text)
+		}
+		if len(b.on.cancelled) > 0 {
+			s.beats[i-1].leaveOut(b.on.cancelled)
+		}
+	}
+	return nil
 }
 
 // keep takes a file that is no beat.

@@ -20,9 +20,17 @@ import (
 type Options struct {
 	// Pace is what every written wait is multiplied by: 1 is as written, 0 is at once.
 	Pace float64
-	// Steer tells whether a message of role user bears a steer. Nil: one whose first line
-	// has the word steer.
-	Steer func(text string) bool
+	// Steers are the steers that a message of role user bears, each in the developer's words.
+	// Nil: a message whose first line has the word steer is one, and its words are all below.
+	Steers func(text string) []string
+	// Awaits, of a player, is called when an answer holds: with the words of the steer that the
+	// recording heard there, or with "" where it tells of none. The context ends with the answer.
+	Awaits func(ctx context.Context, words string)
+	// Head, of a recorder, stands before the first beat. Nil is a header with the task of the
+	// first request.
+	Head []byte
+	// Redact, of a recorder, takes out of a text what shall not be written. Nil takes nothing.
+	Redact func(text string) string
 	// Log hears of every request. Nil is silent.
 	Log *zap.Logger
 	// Upstream carries what a recorder passes on. Nil is http.DefaultTransport.
@@ -54,9 +62,12 @@ type Server struct {
 // A book is what a server remembers.
 type book struct {
 	requests []Request
-	played   []string // names of beats
-	tape     tape     // of a recorder
-	err      error    // the first one of the tape
+	played   []string      // names of beats
+	awaited  *cue          // the recorded steer behind the last of them; nil when there is none, or it was taken
+	tape     tape          // of a recorder
+	err      error         // the first one of the tape
+	running  int           // requests that are being answered
+	idle     chan struct{} // closed when none is any more; nil while the server is open
 }
 
 // An actor answers requests. Its error says how an answer ended that did not go out whole:
@@ -82,8 +93,8 @@ func serve(ctx context.Context, o Options, cast func(*Server) actor) (*Server, e
 	if s.log == nil {
 		s.log = zap.NewNop()
 	}
-	if o.Steer == nil {
-		s.options.Steer = looksLikeSteer
+	if o.Steers == nil {
+		s.options.Steers = looksLikeSteer
 	}
 	s.book <- &book{}
 	s.http = &http.Server{Handler: s.routes(cast(s)), ReadHeaderTimeout: time.Minute, ErrorLog: zap.NewStdLog(s.log),
@@ -93,8 +104,8 @@ func serve(ctx context.Context, o Options, cast func(*Server) actor) (*Server, e
 	return s, nil
 }
 
-// Close ends the answers that run and gives the port back. A recorder's Close also gives the
-// first error of writing.
+// Close ends the answers that run, waits for them, and gives the port back. After a recorder's
+// Close nothing is written any more; it also gives the first error of writing.
 func (s *Server) Close() error {
 	s.stop()
 	err := s.http.Close()
@@ -103,6 +114,16 @@ func (s *Server) Close() error {
 	if !errors.Is(served, http.ErrServerClosed) {
 		err = errors.Join(err, fmt.Errorf("serve the rehearsal: %w", served))
 	}
+	var idle chan struct{}
+	s.write(func(b *book) {
+		if b.idle == nil {
+			if b.idle = make(chan struct{}); b.running == 0 {
+				close(b.idle)
+			}
+		}
+		idle = b.idle
+	})
+	<-idle
 	s.write(func(b *book) { err = errors.Join(err, b.err) })
 	return err
 }
@@ -112,6 +133,44 @@ func (s *Server) Requests() []Request {
 	var all []Request
 	s.write(func(b *book) { all = slices.Clone(b.requests) })
 	return all
+}
+
+// Awaited takes the words of the steer that the recording heard behind the last beat that was
+// played. It gives each once, and "" where there is none: a player knows the story's next word
+// also when no request comes to be held.
+func (s *Server) Awaited() string {
+	return s.awaitedIf(func(*cue) bool { return true })
+}
+
+// AwaitedDuring is Awaited where the steer was heard while a call ran, one of whose arguments
+// begins with this text.
+func (s *Server) AwaitedDuring(argument string) string {
+	return s.awaitedIf(func(c *cue) bool {
+		return slices.ContainsFunc(c.during, func(arguments string) bool { return hasArgument(arguments, argument) })
+	})
+}
+
+func (s *Server) awaitedIf(now func(*cue) bool) string {
+	words := ""
+	s.write(func(b *book) {
+		if b.awaited != nil && now(b.awaited) {
+			words, b.awaited = b.awaited.words, nil
+		}
+	})
+	return words
+}
+
+func hasArgument(arguments, text string) bool {
+	var all map[string]any
+	if text == "" || json.Unmarshal([]byte(arguments), &all) != nil {
+		return false
+	}
+	for _, value := range all {
+		if said, ok := value.(string); ok && strings.HasPrefix(strings.TrimSpace(said), text) {
+			return true
+		}
+	}
+	return false
 }
 
 // write has the book to itself.
@@ -142,15 +201,26 @@ func (s *Server) take(w http.ResponseWriter, r *http.Request, a actor) {
 	if !json.Valid(body) {
 		kept, _ = json.Marshal(string(body)) // text can always be encoded
 	}
-	n := 0
+	n, closed := 0, false
 	s.write(func(b *book) {
+		if closed = b.idle != nil; closed {
+			return
+		}
 		n = len(b.requests)
 		b.requests = append(b.requests, Request{At: time.Now(), Body: kept})
+		b.running++
 	})
+	if closed {
+		refuse(w, http.StatusServiceUnavailable, "closed", "the rehearsal is over")
+		return
+	}
 	end := a.answer(w, r, n, body)
 	s.write(func(b *book) {
 		b.requests[n].Ended = time.Now()
 		b.requests[n].Left = errors.Is(end, errLeft)
+		if b.running--; b.running == 0 && b.idle != nil {
+			close(b.idle)
+		}
 	})
 	s.log.Info("rehearsal request", zap.Int("number", n), zap.Error(end))
 	if end != nil {
@@ -186,6 +256,9 @@ func (p player) answer(w http.ResponseWriter, r *http.Request, n int, body []byt
 		return nil
 	}
 	out := stream{w: w, done: r.Context().Done(), n: n, beat: b, model: q.model, usage: q.usage, pace: p.script.pace, slower: p.options.Pace}
+	if p.options.Awaits != nil {
+		out.holds = func() { p.options.Awaits(r.Context(), p.Awaited()) }
+	}
 	return out.play()
 }
 
@@ -195,11 +268,14 @@ func (p player) pick(q question, n int) (beat, error) {
 	var b beat
 	var err error
 	p.write(func(k *book) {
-		at := story{p.script, p.options.Steer, func(name string) bool { return slices.Contains(k.played, name) }}
+		at := story{p.script, p.options.Steers, func(name string) bool { return slices.Contains(k.played, name) }}
 		if b, err = at.next(q); err != nil {
 			return
 		}
 		k.played = append(k.played, b.name)
+		if b.aside == "" {
+			k.awaited = p.script.behind(b.name)
+		}
 		k.requests[n].Beat, k.requests[n].Status = b.name, http.StatusOK
 		if b.fail != nil {
 			k.requests[n].Status = b.fail.status

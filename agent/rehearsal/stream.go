@@ -29,6 +29,7 @@ type stream struct {
 	slower float64 // what waits are multiplied by
 	calls  int     // so far
 	sent   int     // bytes of words and arguments
+	holds  func()  // is told when the answer holds; nil is nobody
 }
 
 // play sends the whole beat; it ends early when the client hangs up.
@@ -68,6 +69,9 @@ func (s *stream) part(p part) error {
 		return s.call(p)
 	case cutPart:
 		return errCut
+	}
+	if s.holds != nil {
+		s.holds()
 	}
 	<-s.done
 	return errLeft

@@ -72,10 +72,10 @@ func (w *Workspace) outside(given string) error {
 // itself. What does not exist yet is taken as it is written. A link out is refused here with
 // a sentence; the root refuses it again, should the link be swapped in between.
 func (w *Workspace) resolve(name string) (string, error) {
-	done, todo := ".", strings.Split(name, "/")
-	for links := 0; len(todo) > 0; {
-		part := todo[0]
-		todo = todo[1:]
+	done, ahead := ".", strings.Split(name, "/")
+	for links := 0; len(ahead) > 0; {
+		part := ahead[0]
+		ahead = ahead[1:]
 		next := path.Join(done, part)
 		if next == ".." || strings.HasPrefix(next, "../") {
 			return "", w.outside(name)
@@ -95,7 +95,7 @@ func (w *Workspace) resolve(name string) (string, error) {
 		if absolute {
 			done = "."
 		}
-		todo = append(parts, todo...)
+		ahead = append(parts, ahead...)
 	}
 	return done, nil
 }

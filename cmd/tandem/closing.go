@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/aymanbagabas/go-udiff"
 	"github.com/mattn/go-runewidth"
@@ -28,8 +29,9 @@ func (st *stage) closing(f *follower, d *director) error {
 	lines = append(lines, diffLines(before, after)...)
 	lines = append(lines, line{})
 	lines = append(lines, plansBeside(d.before, f.pic.session.Plan, width)...)
-	lines = append(lines, line{})
-	lines = append(lines, testLines(d.tests)...)
+	if d.tests.ID != "" {
+		lines = append(append(lines, line{}), testLines(d.tests, st.name)...)
+	}
 	return f.print(append(lines, nextLines(st)...))
 }
 
@@ -45,6 +47,10 @@ func diffLines(before, after map[string]string) []line {
 	var out []line
 	for _, path := range paths {
 		if before[path] == after[path] {
+			continue
+		}
+		if !utf8.ValidString(before[path]) || !utf8.ValidString(after[path]) {
+			out = append(out, line{indent: 2, text: path + " changed, and is no text", as: true})
 			continue
 		}
 		old, now := path, path
@@ -94,6 +100,11 @@ func plansBeside(before, after *protocol.Plan, width int) []line {
 	if width < besideWidth {
 		return append(append(left, line{}), right...)
 	}
+	for _, lines := range [][]line{left, right} {
+		for i := range lines {
+			lines[i].side = "" // the mark says it too, and the room is for the titles
+		}
+	}
 	return columns(left, right, width/2)
 }
 
@@ -135,12 +146,14 @@ func columns(left, right []line, at int) []line {
 	return out
 }
 
-// testLines are what the last command said.
-func testLines(op protocol.Operation) []line {
-	if op.ID == "" {
-		return []line{{mark: "✗", text: "no command has passed in this story", tone: bad}}
+// testLines are what the last command that passed said. That it is the tests is known of the
+// built-in story alone.
+func testLines(op protocol.Operation, story string) []line {
+	what := "The last command that passed: "
+	if story == builtIn {
+		what = "The tests are green: "
 	}
-	out := []line{{mark: "✓", text: "The tests are green: " + op.Target, tone: good}}
+	out := []line{{mark: "✓", text: what + op.Target, tone: good}}
 	for text := range strings.Lines(strings.TrimSpace(op.Output)) {
 		out = append(out, line{indent: 4, text: text, tone: quiet, as: true})
 	}
@@ -149,14 +162,17 @@ func testLines(op protocol.Operation) []line {
 
 // nextLines say what to do with a model of one's own.
 func nextLines(st *stage) []line {
-	out := []line{{}, {text: "NOW WITH YOUR OWN MODEL", tone: strong},
-		{indent: 2, text: "export OPENAI_API_KEY=…        your key; for a server of your own instead", as: true},
-		{indent: 2, text: "export OPENAI_BASE_URL=…       such as http://localhost:11434/v1", as: true},
-		{indent: 2, text: "export TANDEM_MODEL=…          the model's name", as: true},
-		{indent: 2, text: "tandem doctor                  says whether it is reached", as: true},
-		{indent: 2, text: "cd your/project && tandem run \"what shall be done\"", as: true}}
+	var out []line
 	if !strings.HasPrefix(st.dir, st.temp) {
 		out = append(out, line{}, line{text: "The workspace is kept in " + st.dir})
 	}
-	return out
+	if st.name != builtIn {
+		return out
+	}
+	return append(out, line{}, line{text: "NOW WITH YOUR OWN MODEL", tone: strong},
+		line{indent: 2, text: "export OPENAI_API_KEY=…        your key; for a server of your own instead", as: true},
+		line{indent: 2, text: "export OPENAI_BASE_URL=…       such as http://localhost:11434/v1", as: true},
+		line{indent: 2, text: "export TANDEM_MODEL=…          the model's name", as: true},
+		line{indent: 2, text: "tandem doctor                  says whether it is reached", as: true},
+		line{indent: 2, text: "cd your/project && tandem run \"what shall be done\"", as: true})
 }

@@ -10,7 +10,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"tandem/agent/rehearsal"
@@ -20,7 +19,7 @@ import (
 )
 
 type demoCommand struct {
-	Story string `arg:"" optional:"" help:"The story: pair, in which you change the plan while the agent works." enum:"pair" default:"pair"`
+	Story string `arg:"" optional:"" help:"The story: pair, in which you change the plan while the agent works; or a file that tandem run --record wrote." default:"pair"`
 	Fast  bool   `help:"Play it fast, for one who has seen it."`
 	Keep  string `help:"Keep the workspace in this new folder." placeholder:"DIR"`
 	JSON  bool   `help:"Print JSON for programs."`
@@ -30,7 +29,10 @@ type demoCommand struct {
 func (demoCommand) Help() string {
 	return `Only the words of the agent are scripted. The plan, the edits, the commands and the tests
 are real, on a small Go module in a temporary folder; Go is all that has to be installed.
-In a terminal you type the steer (Enter takes the suggested one); else it plays by itself.`
+In a terminal you type the steer (Enter takes the suggested one); else it plays by itself.
+
+A file is a recorded session, or any rehearsal: it is played in a temporary folder, with your
+environment but for the model's. Its commands run on your machine: play only what you trust.`
 }
 
 // The paces of the demo: what the waits of the story are multiplied by.
@@ -49,7 +51,7 @@ func (c *demoCommand) Run(ctx context.Context, s std) error {
 }
 
 func (c *demoCommand) play(ctx context.Context, s std, pace float64) (err error) {
-	if _, err := exec.LookPath("go"); err != nil {
+	if _, err := exec.LookPath("go"); err != nil && c.Story == builtIn {
 		return errors.New("demo: the story's tests are run with Go, which is not on the PATH; install it from your system or from go.dev")
 	}
 	st, err := openStage(ctx, c, pace)
@@ -60,22 +62,24 @@ func (c *demoCommand) play(ctx context.Context, s std, pace float64) (err error)
 	return st.play(ctx, s, c.JSON)
 }
 
+// builtIn is the story that the program brings along.
+const builtIn = "pair"
+
 // stage is where a story is played: its folders, its model server and its daemon, all in this process.
 type stage struct {
+	name   string // of the story
 	script *rehearsal.Script
 	temp   string // everything that is thrown away
 	dir    string // the workspace
 	model  *rehearsal.Server
 	daemon *server.Registry
+	holds  chan string // tells that the story waits for the developer
 }
 
 func openStage(ctx context.Context, c *demoCommand, pace float64) (*stage, error) {
-	archive, err := rehearsals.Stories.ReadFile(c.Story + ".txtar")
-	if err != nil {
-		return nil, fmt.Errorf("demo: there is no story %q: %w", c.Story, err)
-	}
-	st := &stage{}
-	if st.script, err = rehearsal.Parse(c.Story+".txtar", archive); err != nil {
+	st := &stage{name: c.Story, holds: make(chan string)}
+	var err error
+	if st.script, err = readStory(c.Story); err != nil {
 		return nil, err
 	}
 	if st.temp, err = os.MkdirTemp("", "tandem-demo-"); err != nil {
@@ -85,6 +89,26 @@ func openStage(ctx context.Context, c *demoCommand, pace float64) (*stage, error
 		return nil, errors.Join(err, st.close())
 	}
 	return st, nil
+}
+
+// readStory reads the story that the program brings along, or that of a file.
+func readStory(name string) (*rehearsal.Script, error) {
+	if name == builtIn {
+		name += ".txtar"
+		archive, err := rehearsals.Stories.ReadFile(name)
+		if err != nil {
+			return nil, fmt.Errorf("demo: %w", err)
+		}
+		return rehearsal.Parse(name, archive)
+	}
+	archive, err := os.ReadFile(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("demo: there is no file %s; the built-in story is called %s", name, builtIn)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("demo: %w", err)
+	}
+	return rehearsal.Parse(name, archive)
 }
 
 // furnish unpacks the workspace and starts the model server and the daemon.
@@ -107,24 +131,30 @@ func (st *stage) furnish(ctx context.Context, keep string, pace float64) error {
 	if st.dir, err = filepath.EvalSymlinks(st.dir); err != nil {
 		return fmt.Errorf("demo: %w", err)
 	}
-	if st.model, err = rehearsal.Serve(ctx, st.script, rehearsal.Options{Pace: pace}); err != nil {
+	if st.model, err = rehearsal.Serve(ctx, st.script, rehearsal.Options{Pace: pace, Steers: steersIn, Awaits: st.awaits}); err != nil {
 		return err
 	}
 	st.daemon = server.NewRegistry(server.Options{State: filepath.Join(st.temp, "state"), Environ: st.environ()})
 	return nil
 }
 
+// awaits is told by the model server that an answer holds until the developer speaks.
+func (st *stage) awaits(ctx context.Context, words string) {
+	select {
+	case st.holds <- words:
+	case <-ctx.Done():
+	}
+}
+
 // environ is the environment of the story: the rehearsal as the model, no configuration of the
-// developer's, and a Go that asks nobody for anything.
+// developer's, and for the built-in one a Go that asks nobody for anything.
 func (st *stage) environ() []string {
 	ours := []string{"OPENAI_BASE_URL=" + st.model.URL, "OPENAI_API_KEY=", "TANDEM_MODEL=rehearsal",
-		"XDG_CONFIG_HOME=" + filepath.Join(st.temp, "config"),
-		"GOFLAGS=", "GOPROXY=off", "GOWORK=off", "GOTOOLCHAIN=local", "GO111MODULE=on", "GOENV=off"}
-	env := slices.DeleteFunc(os.Environ(), func(e string) bool {
-		name, _, _ := strings.Cut(e, "=")
-		return slices.ContainsFunc(ours, func(o string) bool { return strings.HasPrefix(o, name+"=") })
-	})
-	return append(env, ours...)
+		"XDG_CONFIG_HOME=" + filepath.Join(st.temp, "config")}
+	if st.name == builtIn {
+		ours = append(ours, "GOFLAGS=", "GOPROXY=off", "GOWORK=off", "GOTOOLCHAIN=local", "GO111MODULE=on", "GOENV=off")
+	}
+	return withEnviron(os.Environ(), ours...)
 }
 
 // close ends what the stage started, and throws its folders away.
@@ -139,62 +169,85 @@ func (st *stage) close() error {
 	return errors.Join(append(errs, os.RemoveAll(st.temp))...)
 }
 
-// play follows the story's session and then shows what came of it.
-func (st *stage) play(ctx context.Context, s std, programs bool) error {
+// inProcess connects to a daemon of this process, as a client that works in dir, and does f.
+func inProcess(ctx context.Context, daemon *server.Registry, dir string, f func(c *client) error) error {
 	here, there := net.Pipe()
-	served := st.daemon.Serve(ctx, there)
+	served := daemon.Serve(ctx, there)
 	defer func() { <-served.Done() }()
-	c, err := connect(ctx, here, st.dir)
+	c, err := connect(ctx, here, dir)
 	if err != nil {
 		return err
 	}
 	defer c.close()
-	started, err := ask[protocol.SessionResult](ctx, c, protocol.MethodStart, protocol.StartParams{Task: st.script.Task})
-	if err != nil {
-		return err
-	}
-	d := &director{script: st.script}
-	f := &follower{std: s, c: c, session: started.Session, scr: newScreen(s.out, s.getenv), again: "tandem demo", watch: d.watch, stays: d.stays}
-	d.f, d.ctx = f, ctx
-	if programs {
-		f.programs = encoder(s.out)
-	} else if err := f.print(opening(s)); err != nil {
-		return err
-	}
-	code, err := f.follow(ctx)
-	if err != nil {
-		return err
-	}
-	if code != exitDone {
-		return errors.Join(f.print([]line{{text: "You left the demo; its session is gone with it."}}), asExit(code))
-	}
-	if programs {
-		return f.programs.Encode(map[string]any{"before": d.before, "after": f.pic.session.Plan})
-	}
-	return st.closing(f, d)
+	return f(c)
 }
 
-func opening(s std) []line {
+// play follows the story's session and then shows what came of it.
+func (st *stage) play(ctx context.Context, s std, programs bool) error {
+	return inProcess(ctx, st.daemon, st.dir, func(c *client) error {
+		started, err := ask[protocol.SessionResult](ctx, c, protocol.MethodStart, protocol.StartParams{Task: st.script.Task})
+		if err != nil {
+			return err
+		}
+		d := &director{stage: st, ctx: ctx}
+		d.f = &follower{std: s, c: c, session: started.Session, scr: newScreen(s.out, s.getenv), again: "tandem demo",
+			watch: d.watch, stays: d.stays, holds: st.holds, held: d.held}
+		if programs {
+			d.f.programs = encoder(s.out)
+		} else if err := d.f.print(st.opening(s)); err != nil {
+			return err
+		}
+		code, err := d.f.follow(ctx)
+		if err != nil {
+			return err
+		}
+		return st.end(d, code)
+	})
+}
+
+// end shows what came of the story, unless the developer left it.
+func (st *stage) end(d *director, code int) error {
+	f := d.f
+	switch {
+	case f.programs != nil:
+		return errors.Join(f.programs.Encode(map[string]any{"before": d.before, "after": f.pic.session.Plan}), asExit(code))
+	case code == exitDone:
+		return st.closing(f, d)
+	case f.mine || d.ctx.Err() != nil:
+		return errors.Join(f.print([]line{{text: "You left the demo; its session is gone with it."}}), asExit(code))
+	}
+	err := f.print([]line{{text: "The story waits for a developer here, and nobody sits at this terminal.", tone: careful}})
+	return errors.Join(err, st.closing(f, d), asExit(code))
+}
+
+func (st *stage) opening(s std) []line {
+	title := "TANDEM DEMO  real files, real tests; only the agent's words are scripted"
 	how := "Nobody sits at this terminal, so the demo types the steer itself."
-	if _, ok := interactive(s.in, s.out, s.getenv); ok {
+	_, mine := interactive(s.in, s.out, s.getenv)
+	if mine {
 		how = "Read along. When you see it going the wrong way, say so: type, or press Enter for the suggested steer."
 	}
-	return []line{
-		{text: "TANDEM DEMO  a story with real files, commands and tests; only the agent's words are scripted", tone: strong},
-		{text: how}, {},
+	if st.name != builtIn {
+		title = "REPLAY  " + st.name + ": the files and commands are real, the agent's words are those of the file"
+		how = "Nobody sits at this terminal, so the steers that it holds are typed where they were heard."
+		if mine {
+			how = "Where a steer was heard, Enter sends it; or type your own."
+		}
 	}
+	return []line{{text: title, tone: strong}, {text: how}, {}}
 }
 
 // director knows the story: when to suggest the steer, and what the plan was before it.
 type director struct {
-	ctx    context.Context
-	f      *follower
-	script *rehearsal.Script
+	*stage
+	ctx context.Context
+	f   *follower
 
 	read    bool   // the agent has read something
 	answer  string // the answer of the model that speaks now
 	words   string // that came after the reading, of one answer
 	offered bool
+	due     string         // the recorded steer that was suggested, until one is sent
 	before  *protocol.Plan // the plan before a steer changed it
 	last    *protocol.Plan
 	tests   protocol.Operation // the last command that passed
@@ -211,14 +264,55 @@ func (d *director) watch(n note) []line {
 		return seen(n, d.planned)
 	case protocol.NoteSteered:
 		return seen(n, d.steered)
+	case protocol.NoteModeChanged:
+		return seen(n, d.turned)
 	}
 	return nil
+}
+
+// turned gives a recorded steer that was said when it was the developer's turn.
+func (d *director) turned(p protocol.ModeChangedParams) []line {
+	if p.Mode == protocol.Executing {
+		return nil
+	}
+	if words := d.model.Awaited(); words != "" {
+		return d.say(words)
+	}
+	return nil
+}
+
+// held speaks where the story holds until the developer does.
+func (d *director) held(words string) []line {
+	switch {
+	case words != "":
+		return d.say(words)
+	case d.f.asked > 0:
+		return nil // they have just spoken
+	case d.script.Steer != "" && !d.offered:
+		return d.offer()
+	case d.f.mine:
+		return []line{{text: "The story waits for you here: type, or /pause.", tone: careful}}
+	}
+	d.f.send(d.ctx, func(ctx context.Context) result {
+		return result{err: d.f.c.call(ctx, protocol.MethodPause, protocol.PauseParams{SessionID: d.f.session.ID}, nil)}
+	})
+	return nil
+}
+
+// say suggests a recorded steer to the developer, or says it where there is none.
+func (d *director) say(words string) []line {
+	if !d.f.mine {
+		d.f.steer(d.ctx, words, protocol.Now)
+		return nil
+	}
+	d.f.suggested, d.due = words, words
+	return []line{{}, {mark: "!", text: "A steer was heard here. Press Enter for it, or type your own.", tone: careful}}
 }
 
 // steered takes the suggestion back while a steer is answered. One that the story does not know
 // leaves the plan as it is, and then the one that it knows is suggested again.
 func (d *director) steered(p protocol.SteeredParams) []line {
-	d.f.suggested = ""
+	d.f.suggested, d.due = "", ""
 	if p.Steer.Status == protocol.SteerApplied && d.before == nil && d.offered && d.f.mine {
 		d.f.suggested = d.script.Steer
 	}
@@ -236,6 +330,12 @@ func seen[P any](n note, see func(P) []line) []line {
 
 func (d *director) progress(p protocol.ProgressParams) []line {
 	op := p.Operation
+	if op.Effect == protocol.EffectExecute && op.Status == protocol.OpRunning {
+		command, _, _ := strings.Cut(op.Target, "…") // a long one is shown without its middle
+		if words := d.model.AwaitedDuring(command); words != "" {
+			return d.say(words)
+		}
+	}
 	if op.Effect == protocol.EffectRead && op.Status == protocol.OpDone {
 		d.read = true
 	}
@@ -281,14 +381,26 @@ func (d *director) offer() []line {
 	d.offered = true
 	if d.f.mine {
 		d.f.suggested = d.script.Steer
-		return []line{{}, {mark: "!", text: "It is about to build on the provider. Say you want something else: press Enter for the suggested steer, or type your own.", tone: careful}}
+		return []line{{}, {mark: "!", text: d.hint(), tone: careful}}
 	}
 	d.f.steer(d.ctx, d.script.Steer, protocol.Now)
 	return nil
 }
 
+// hint says why this is the moment for the suggested steer.
+func (d *director) hint() string {
+	why := "This is a moment to say that you want something else"
+	if d.name == builtIn {
+		why = "It is about to build on the provider. Say you want something else"
+	}
+	return why + ": press Enter for the suggested steer, or type your own."
+}
+
 // stays keeps the story open for a developer who has not steered.
 func (d *director) stays() (string, bool) {
+	if d.due != "" {
+		return "The recording goes on with a steer: press Enter for it. Ctrl-C goes to the end.", true
+	}
 	if d.before != nil || !d.f.mine || d.script.Steer == "" {
 		return "", false
 	}
@@ -300,7 +412,7 @@ func (d *director) stays() (string, bool) {
 func contents(dir string) (map[string]string, error) {
 	files := map[string]string{}
 	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
-		if err != nil || e.IsDir() {
+		if err != nil || !e.Type().IsRegular() {
 			return err
 		}
 		b, err := os.ReadFile(path)

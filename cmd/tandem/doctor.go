@@ -8,12 +8,13 @@ import (
 	"io"
 	"io/fs"
 	"net/http"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"time"
 
+	"tandem/agent/model"
 	"tandem/server"
 	"tandem/server/config"
 	"tandem/server/daemon"
@@ -114,24 +115,22 @@ func modelKey(m config.Model) check {
 	return check{"key", checkMissing, "OPENAI_API_KEY is not set", "Set it, or OPENAI_BASE_URL for a server that needs none."}
 }
 
-// publicServer is asked where no base URL is set.
-const publicServer = "https://api.openai.com/v1"
-
 // askTime is how long a model server may take to list its models.
 const askTime = 5 * time.Second
 
 // modelServer asks the server for its models.
 func modelServer(ctx context.Context, m config.Model) check {
-	base := strings.TrimSuffix(strings.TrimRight(m.BaseURL, "/"), "/chat/completions")
-	if base == "" {
-		base = publicServer
-		if m.Key == "" {
-			return check{"server", checkMissing, "no server was asked: there is neither a key nor a base URL", "tandem demo shows how Tandem works with neither."}
-		}
+	if m.BaseURL == "" && m.Key == "" {
+		return check{"server", checkMissing, "no server was asked: there is neither a key nor a base URL", "tandem demo shows how Tandem works with neither."}
 	}
+	at, err := model.Endpoint(m.BaseURL)
+	if err != nil {
+		return check{"server", checkMissing, err.Error(), "tandem demo shows how Tandem works with no server."}
+	}
+	base := at.Redacted()
 	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
-	status, models, err := listModels(ctx, base, m.Key)
+	status, models, err := listModels(ctx, at, m.Key)
 	if err != nil {
 		return check{"server", checkMissing, fmt.Sprintf("%s does not answer: %v", base, plainError(err)), "Check OPENAI_BASE_URL, the network and the proxy."}
 	}
@@ -162,8 +161,8 @@ func serverCheck(base, name string, status int, models []string) check {
 const mostModels = 4 << 20
 
 // listModels asks for the models; a list that cannot be read is an empty one.
-func listModels(ctx context.Context, base, key string) (status int, ids []string, err error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, base+"/models", nil)
+func listModels(ctx context.Context, base *url.URL, key string) (status int, ids []string, err error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, base.JoinPath("models").String(), nil)
 	if err != nil {
 		return 0, nil, err
 	}

@@ -31,7 +31,9 @@ type follower struct {
 	programs *json.Encoder // JSON in place of the picture; nil without --json
 	again    string        // what a developer types to follow it again
 
-	mine    bool // a developer sits at a terminal: stay when it is their turn
+	mine    bool             // a developer sits at a terminal: stay when it is their turn
+	tty     *terminal        // nil where keys come from elsewhere
+	wake    <-chan time.Time // when a program that should have stopped goes on all the same
 	typed   inputLine
 	keys    keyReader
 	begun   []protocol.Action // what the line that is typed answers
@@ -46,6 +48,8 @@ type follower struct {
 	watch     func(n note) []line   // sees every notification; the demo sets it
 	stays     func() (string, bool) // why a session that is done is not left; the demo sets it
 	awaits    bool                  // that was said
+	holds     <-chan string         // tells that the story waits for the developer; the demo sets it
+	held      func(words string) []line
 }
 
 // result is the answer to a request of ours.
@@ -73,13 +77,13 @@ func (f *follower) follow(ctx context.Context) (code int, err error) {
 	}
 	defer restore()
 	defer f.settle()
-	interrupts := make(chan os.Signal, 1)
-	signal.Notify(interrupts, os.Interrupt)
-	defer signal.Stop(interrupts)
+	signals := make(chan os.Signal, 4)
+	signal.Notify(signals, terminalSignals...)
+	defer signal.Stop(signals)
 	if err := f.print(f.pic.header()); err != nil {
 		return exitFailed, err
 	}
-	return f.loop(ctx, inputs, interrupts)
+	return f.loop(ctx, inputs, signals)
 }
 
 // open makes the picture of the session as it stands.
@@ -89,7 +93,7 @@ func (f *follower) open() {
 }
 
 // loop takes what happens, one thing after the other.
-func (f *follower) loop(ctx context.Context, inputs <-chan input, interrupts <-chan os.Signal) (int, error) {
+func (f *follower) loop(ctx context.Context, inputs <-chan input, signals <-chan os.Signal) (int, error) {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
 	var escape <-chan time.Time
@@ -104,14 +108,18 @@ func (f *follower) loop(ctx context.Context, inputs <-chan input, interrupts <-c
 			err = f.noted(n)
 		case r := <-f.results:
 			err = f.answered(r)
+		case words := <-f.holds:
+			err = f.print(f.held(words))
 		case in := <-inputs:
 			left, err = f.read(ctx, in)
 			escape = f.escapeTimer()
 		case <-escape:
 			left, err = f.press(ctx, f.keys.flush())
 			escape = nil
-		case <-interrupts:
-			left, err = f.interrupt(ctx)
+		case s := <-signals:
+			left, err = f.signalled(ctx, s)
+		case <-f.wake:
+			err = f.resumed()
 		case at := <-tick.C:
 			err = f.tick(at)
 		case <-f.c.conn.Done():
@@ -178,13 +186,13 @@ func (f *follower) listen(ctx context.Context) (<-chan input, func(), error) {
 		}
 	}
 	if tty, ok := interactive(f.in, f.out, f.getenv); ok && f.programs == nil {
-		restore, err := f.scr.begin(tty)
-		if err != nil {
+		f.tty = &terminal{in: tty, scr: f.scr}
+		if err := f.tty.take(); err != nil {
 			return nil, nil, err
 		}
 		f.mine = true
 		go readBytes(tty, send)
-		return inputs, restore, nil
+		return inputs, f.tty.give, nil
 	}
 	go readLines(f.in, send)
 	return inputs, func() {}, nil
@@ -340,7 +348,7 @@ func (f *follower) ghost() string {
 	case len(f.meaning()) > 0:
 		return "/help"
 	}
-	return "type at any moment · Enter: now · Alt+Enter: at the end of this step · /help"
+	return "type at any moment · Alt+Enter: at the end of this step · /help"
 }
 
 // meaning is what the line answers. A line that was begun as a steer stays one, whatever asks

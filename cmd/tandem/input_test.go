@@ -187,7 +187,7 @@ func TestChoose(t *testing.T) {
 }
 
 func TestALineStaysWhatItWasBegunAs(t *testing.T) {
-	f := &follower{pic: newPicture(session(protocol.Executing))}
+	f := &follower{pic: newPicture(sessionIn(protocol.Executing))}
 	f.meaning()
 	f.typed.set("rename")
 	if len(f.meaning()) != 0 {

@@ -35,13 +35,14 @@ const (
 	keyRedraw    // the screen anew
 	keyInterrupt // Ctrl-C
 	keyEOF       // Ctrl-D
+	keySuspend   // Ctrl-Z
 )
 
 // controls are the keys that are one control character.
 var controls = map[byte]keyKind{
 	'\r': keyEnter, '\n': keyEnter, 0x7f: keyBackspace, 0x08: keyBackspace,
 	0x01: keyHome, 0x05: keyEnd, 0x02: keyLeft, 0x06: keyRight, 0x10: keyUp, 0x0e: keyDown,
-	0x15: keyKillLine, 0x0b: keyKillRest, 0x17: keyKillWord, 0x0c: keyRedraw, 0x03: keyInterrupt, 0x04: keyEOF,
+	0x15: keyKillLine, 0x0b: keyKillRest, 0x17: keyKillWord, 0x0c: keyRedraw, 0x03: keyInterrupt, 0x04: keyEOF, 0x1a: keySuspend,
 }
 
 // sequences are the keys that are an escape and more, without the escape.

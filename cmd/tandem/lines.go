@@ -141,10 +141,12 @@ func wrap(text string, width int) []string {
 	}
 	var rows []string
 	row, used := "", 0
-	for _, word := range strings.Fields(text) {
-		w := runewidth.StringWidth(word)
-		if used > 0 && used+1+w <= width {
-			row, used = row+" "+word, used+1+w
+	for word := range strings.FieldsSeq(text) {
+		before, rest, _ := strings.Cut(text, word)
+		text = rest
+		w, gap := runewidth.StringWidth(word), runewidth.StringWidth(before)
+		if used > 0 && used+gap+w <= width {
+			row, used = row+before+word, used+gap+w
 			continue
 		}
 		if used > 0 {

@@ -25,7 +25,7 @@ func telling(t *testing.T, method string, params any) note {
 	return note{method, b}
 }
 
-func session(mode protocol.Mode) protocol.Session {
+func sessionIn(mode protocol.Mode) protocol.Session {
 	return protocol.Session{ID: "20260504-120000-abcdef", Workspace: home, Task: "Join the orders.", Mode: mode, Autonomy: protocol.Balanced,
 		Model: "m", Actions: []protocol.Action{{Title: "Steer…"}}}
 }
@@ -61,12 +61,12 @@ type story struct {
 }
 
 var stories = []story{
-	{"steer", session(protocol.Executing), steerStory},
-	{"commands", session(protocol.Executing), commandStory},
-	{"pause", session(protocol.Executing), pauseStory},
-	{"questions", session(protocol.Executing), questionStory},
-	{"decisions", session(protocol.Executing), decisionStory},
-	{"waits", session(protocol.Executing), waitStory},
+	{"steer", sessionIn(protocol.Executing), steerStory},
+	{"commands", sessionIn(protocol.Executing), commandStory},
+	{"pause", sessionIn(protocol.Executing), pauseStory},
+	{"questions", sessionIn(protocol.Executing), questionStory},
+	{"decisions", sessionIn(protocol.Executing), decisionStory},
+	{"waits", sessionIn(protocol.Executing), waitStory},
 }
 
 func steerStory(t *testing.T) []note {
@@ -255,7 +255,7 @@ func golden(t *testing.T, name, got string) {
 }
 
 func TestWhatHappensNow(t *testing.T) {
-	p := newPicture(session(protocol.Executing))
+	p := newPicture(sessionIn(protocol.Executing))
 	show := func(n note) {
 		t.Helper()
 		if _, err := p.show(n); err != nil {
@@ -294,7 +294,7 @@ func TestWhatHappensNow(t *testing.T) {
 }
 
 func TestReceipt(t *testing.T) {
-	p := newPicture(session(protocol.Executing))
+	p := newPicture(sessionIn(protocol.Executing))
 	if _, err := p.show(telling(t, protocol.NoteProgress, operation("op2", protocol.OpRunning, nil))); err != nil {
 		t.Fatal(err)
 	}

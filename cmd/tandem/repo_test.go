@@ -19,7 +19,8 @@ type layer struct {
 // may not exist. Read it from the top: a package imports what stands below it, never what stands
 // beside or above it.
 var layers = []layer{
-	{"cmd/tandem", []string{"server", "server/config", "server/daemon", "server/rpc", "agent/rehearsal", "agent/command", "agent", "protocol", "testdata/rehearsals"}},
+	{"cmd/tandem", []string{"server", "server/config", "server/daemon", "server/rpc", "agent/rehearsal", "agent/session", "agent/model", "agent/workspace",
+		"agent/command", "agent", "protocol", "testdata/rehearsals"}},
 
 	{"server", []string{"server/config", "server/daemon", "server/rpc", "agent/session", "agent/journal", "agent/model", "agent/tool", "agent/workspace",
 		"agent/command", "agent/tripwire", "agent/scenario", "agent", "protocol"}},

@@ -17,7 +17,8 @@ type runCommand struct {
 	Task     []string          `arg:"" optional:"" help:"What shall be done, in your words. With --session: a steer."`
 	Autonomy protocol.Autonomy `help:"How much the agent does before it waits for you: close, balanced or high." enum:",close,balanced,high" default:"" placeholder:"LEVEL"`
 	Model    string            `help:"The model to ask, in place of the configured one." placeholder:"NAME"`
-	Session  string            `help:"Go on with this session." placeholder:"ID"`
+	Session  string            `help:"Go on with this session." xor:"which" placeholder:"ID"`
+	Record   string            `help:"Record the session in this new file: the conversation and the workspace's files." xor:"which" placeholder:"FILE"`
 }
 
 // Help is what tandem run --help says beyond the flags.
@@ -25,6 +26,11 @@ func (runCommand) Help() string {
 	return `The agent lays out a plan and works; you see each intent before it is acted on.
 Type a steer at any moment. Ctrl-C pauses, Ctrl-C again leaves; the session stays.
 To run it in a folder means to trust that folder: commands run there.
+
+With --record the session is written to FILE, to be played again with tandem demo FILE. FILE then
+holds the conversation and the workspace's text files as they were at the start. Ignored files, files
+that are named like keys, and the values of secret variables are left out; look through it before you
+give it away. Such a session runs in this program alone: no other window reaches it before it is left.
 
 Exit codes: 0 done, 1 failed, 2 usage, 3 paused, waiting for you, or left.`
 }
@@ -37,6 +43,9 @@ func (c *runCommand) Run(ctx context.Context, s std) error {
 	}
 	if c.Session != "" {
 		return c.withSession(ctx, c.Session, false, func(cl *client, found protocol.Session) error { return c.goOn(ctx, s, cl, found, words) })
+	}
+	if c.Record != "" {
+		return c.record(ctx, s, words)
 	}
 	return c.with(ctx, func(cl *client, _ string) error {
 		started, err := ask[protocol.SessionResult](ctx, cl, protocol.MethodStart,
@@ -119,7 +128,7 @@ func (c *runCommand) leave(ctx context.Context, f *follower, code int) error {
 		return &exitError{exitFailed, "the session was ended before the agent had finished"}
 	}
 	if !c.JSON {
-		err = f.print(farewell(last, code, f.again))
+		err = f.print(farewell(last, code, f.again, c.Record != ""))
 	}
 	return errors.Join(err, asExit(code))
 }
@@ -132,8 +141,8 @@ func asExit(code int) error {
 	return &exitError{code: code}
 }
 
-// farewell is what stands below the picture.
-func farewell(s protocol.Session, code int, again string) []line {
+// farewell is what stands below the picture. A session that runs in this process ends its work with it.
+func farewell(s protocol.Session, code int, again string, here bool) []line {
 	if code == exitDone {
 		u := s.Usage
 		return []line{{indent: 2, text: fmt.Sprintf("%s · %d requests · %d tokens in, %d out", seconds(s.UpdatedAt.Sub(s.StartedAt)), u.Requests, u.InputTokens, u.OutputTokens), tone: quiet},
@@ -141,6 +150,9 @@ func farewell(s protocol.Session, code int, again string) []line {
 	}
 	how := map[protocol.Mode]string{protocol.Paused: "The session stays, paused; nothing that changes something runs.", protocol.Waiting: "The session stays, waiting for you.",
 		protocol.Executing: "The session goes on without this window."}
+	if here {
+		how[protocol.Executing] = "The session stops with this window, and waits to be gone on with."
+	}
 	return []line{{text: how[s.Mode], tone: careful}, {indent: 2, text: "follow it    " + again},
 		{indent: 2, text: "steer it     tandem steer " + s.ID + ` "…"`}}
 }

@@ -16,7 +16,9 @@ type screen struct {
 	size  func() (columns, rows int)
 	color bool
 	live  bool // there is a bottom
-	below int  // rows of the bottom above the cursor's
+	// What the bottom has drawn: the columns of its rows above the cursor's, and the cursor's.
+	above  []int
+	column int
 }
 
 // bottom is what is drawn below the lines.
@@ -87,12 +89,16 @@ func (s *screen) erase() string {
 	if !s.live {
 		return ""
 	}
-	up := ""
-	if s.below > 0 {
-		up = fmt.Sprintf("\x1b[%dA", s.below)
+	width, _ := s.size()
+	rows := s.column / max(width, 1)
+	for _, columns := range s.above {
+		rows += 1 + max(columns-1, 0)/max(width, 1) // a terminal that became narrower breaks rows in two
 	}
-	s.below = 0
-	return "\r" + up + "\x1b[J"
+	s.above, s.column = nil, 0
+	if rows == 0 {
+		return "\r\x1b[J"
+	}
+	return fmt.Sprintf("\r\x1b[%dA\x1b[J", rows)
 }
 
 // mostWords is how many rows of what is being said are shown.
@@ -112,27 +118,44 @@ func (s *screen) draw(p paper, b bottom) string {
 		input = p.paint(clip(b.ghost, max(p.width-visible(b.prompt)-1, 0)), quiet)
 	}
 	rows = append(rows, p.paint(b.prompt, mine)+input)
-	s.below = len(rows) - 1
+	s.above, s.column = nil, visible(b.prompt)+b.cursor
+	for _, row := range rows[:len(rows)-1] {
+		s.above = append(s.above, visible(row))
+	}
 	text := strings.Join(rows, "\r\n") + "\r"
-	if column := visible(b.prompt) + b.cursor; column > 0 {
-		text += fmt.Sprintf("\x1b[%dC", column)
+	if s.column > 0 {
+		text += fmt.Sprintf("\x1b[%dC", s.column)
 	}
 	return text
 }
 
-// begin takes the terminal over; the function that it gives puts it back as it was.
-func (s *screen) begin(in *os.File) (restore func(), err error) {
-	before, err := term.MakeRaw(int(in.Fd()))
+// terminal is the developer's, from which keys come as they are pressed while it is taken.
+type terminal struct {
+	in     *os.File
+	scr    *screen
+	before *term.State // as it was before it was taken first
+}
+
+// take takes the terminal over, or again after the program was stopped: then what the bottom
+// had drawn is the shell's to scroll away.
+func (t *terminal) take() error {
+	now, err := term.MakeRaw(int(t.in.Fd()))
 	if err != nil {
-		return nil, fmt.Errorf("read keys from the terminal: %w", err)
+		return fmt.Errorf("read keys from the terminal: %w", err)
 	}
-	s.live = true
-	io.WriteString(s.out, "\x1b[?2004h") // pasted text is told apart from typed text
-	return func() {
-		io.WriteString(s.out, s.erase()+"\x1b[?2004l")
-		s.live = false
-		_ = term.Restore(int(in.Fd()), before) // there is no other terminal to put back
-	}, nil
+	if t.before == nil {
+		t.before = now
+	}
+	t.scr.live, t.scr.above, t.scr.column = true, nil, 0
+	io.WriteString(t.scr.out, "\x1b[?2004h") // pasted text is told apart from typed text
+	return nil
+}
+
+// give puts the terminal back as it was.
+func (t *terminal) give() {
+	io.WriteString(t.scr.out, t.scr.erase()+"\x1b[?2004l")
+	t.scr.live = false
+	_ = term.Restore(int(t.in.Fd()), t.before) // there is no other terminal to put back
 }
 
 // interactive says that a developer sits at both ends: keys come from a terminal, and the picture goes to one.

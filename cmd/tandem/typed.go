@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -35,6 +36,8 @@ func (f *follower) press(ctx context.Context, keys []key) (left bool, err error)
 			left, err = f.interrupt(ctx)
 		case keyEOF:
 			left = f.typed.empty()
+		case keySuspend:
+			f.suspend()
 		case keyEnter:
 			left, err = f.enter(ctx, protocol.Now)
 		case keyAltEnter:
@@ -47,6 +50,43 @@ func (f *follower) press(ctx context.Context, keys []key) (left bool, err error)
 		}
 	}
 	return false, f.print(nil)
+}
+
+// wakeTime is how long it may take until a program that stops itself has stopped. One that still
+// runs then could not be stopped: no shell waits for it.
+const wakeTime = 200 * time.Millisecond
+
+// suspend gives the terminal back and stops the program until the shell lets it go on. The
+// session goes on where it runs in the daemon.
+func (f *follower) suspend() {
+	if f.tty == nil {
+		return
+	}
+	f.tty.give()
+	stop()
+	f.wake = time.After(wakeTime)
+}
+
+// resumed takes the terminal again after the program was stopped, and draws anew.
+func (f *follower) resumed() error {
+	if f.wake = nil; f.tty == nil {
+		return nil
+	}
+	if err := f.tty.take(); err != nil {
+		return err
+	}
+	return f.print(nil)
+}
+
+// signalled takes what the terminal told.
+func (f *follower) signalled(ctx context.Context, s os.Signal) (left bool, err error) {
+	switch {
+	case s == os.Interrupt:
+		return f.interrupt(ctx)
+	case goesOn(s):
+		return false, f.resumed()
+	}
+	return false, f.print(nil) // it has another size
 }
 
 // interrupt is the brake: the first pauses, the second leaves.
@@ -227,5 +267,5 @@ var help = []line{
 	{indent: 2, text: "/plan        the whole plan        /status      where it stands"},
 	{indent: 2, text: "/steer …     a steer, where words would answer something else"},
 	{indent: 2, text: "/quit        leave; the session stays"},
-	{indent: 2, text: "Ctrl-C       pause; again: leave"},
+	{indent: 2, text: "Ctrl-C       pause; again: leave    Ctrl-Z      back to the shell; fg returns"},
 }

@@ -203,12 +203,16 @@ func (m *moment) reopened() {
 	}
 }
 
-// end ends the session for good.
+// end ends the session for good. Words that still wait will not be heard, and whoever said them
+// is told so.
 func (m *moment) end() {
 	by := m.byEnd()
 	m.cutQuestion(by)
 	for _, c := range m.Open {
 		m.cancel(c, by)
+	}
+	for _, id := range m.ready(true) {
+		m.say(Withdrawn{id})
 	}
 	m.say(Ended{})
 }

@@ -60,6 +60,7 @@ type (
 	Pause struct {
 		Reason string
 		End    bool // end running commands instead of freezing them
+		Closed bool // nobody asks for it: the daemon ends, and the session with it
 	}
 	// Resume ends a pause.
 	Resume struct{}

@@ -18,6 +18,9 @@ func (m *moment) pause(in Pause) error {
 		return &protocol.Error{Kind: protocol.WrongMode, Mode: m.Mode, Text: "pause: the session is done; there is nothing to pause"}
 	}
 	p := protocol.Pause{ID: m.nextPause(), By: protocol.PausedByDeveloper, Reason: in.Reason}
+	if in.Closed {
+		p.By, p.Reason = protocol.PausedByRecovery, closedReason
+	}
 	m.beginPause(p, in.Reason != "", in.End)
 	return nil
 }

@@ -111,7 +111,8 @@ func (m *moment) result(t TurnCall) string {
 	}
 	c, _ := m.call(t.Op)
 	if c.Stop != nil {
-		return encode(cancelledResult{Status: "cancelled", By: c.Stop, Note: "it runs and is being ended; what it did follows"})
+		return encode(cancelledResult{Status: "cancelled", By: c.Stop, Note: "it runs and is being ended; what it did follows",
+			Output: clip(m.said(t.Op), shownOutput)})
 	}
 	status := "running"
 	if c.Op.Status == protocol.OpQueued {

@@ -282,6 +282,8 @@ const resumedNote = "[resumed] The developer resumes: go on with the work."
 
 const recoveryReason = "The daemon ended while the session was at work. Nothing was run again."
 
+const closedReason = "The daemon was told to end while the session was at work. What ran was ended."
+
 func lostFact(c Call) protocol.Fact {
 	text := fmt.Sprintf("%s was running when the daemon ended; its outcome is unknown.", strings.TrimSpace(c.Op.Tool+" "+c.Op.Target))
 	return protocol.Fact{Text: text, Source: &protocol.FactSource{OperationID: c.Op.ID}}

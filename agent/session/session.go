@@ -475,7 +475,7 @@ func (s *Session) partial() []agent.Partial {
 // close ends what runs, as in a pause, and lets it report before the journal is closed.
 func (s *Session) close(ctx context.Context) error {
 	if s.state.Mode == protocol.Executing {
-		if _, err := s.decide(ctx, "", agent.Pause{End: true}); err != nil {
+		if _, err := s.decide(ctx, "", agent.Pause{End: true, Closed: true}); err != nil {
 			s.log(err.Error())
 		}
 	}

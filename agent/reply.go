@@ -1,8 +1,10 @@
 package agent
 
 import (
+	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"tandem/protocol"
 )
@@ -142,7 +144,7 @@ func (m *moment) inVain(in AskFailed) {
 	case in.Why == FailFinal, in.Why == FailContext, m.Retry.InARow >= vain:
 		m.giveUp(in.Text)
 	case in.Wait > 0:
-		m.say(Deferred{Until: m.at.Add(in.Wait), Why: in.Text})
+		m.say(Deferred{Until: m.at.Add(in.Wait), Why: fmt.Sprintf("%s; it is asked again in %s", in.Text, in.Wait.Round(100*time.Millisecond))})
 	}
 }
 

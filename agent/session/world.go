@@ -126,6 +126,7 @@ func inVain(id string, attempt int, err error) agent.AskFailed {
 	case model.Cut, model.Stalled, model.Garbled:
 		f.Wait = backoff(attempt) / 2
 	case model.NoServer:
+		f.Text = e.Text // there is no server that said more
 		f.Why, f.Wait = agent.FailBusy, backoff(attempt)
 		if attempt >= noServerTries {
 			f.Why = agent.FailFinal

@@ -51,9 +51,6 @@ func (p *picture) turned(n protocol.ModeChangedParams) []line {
 	p.session.Mode, p.session.Initiative, p.session.Pause, p.session.Questions = n.Mode, n.Initiative, n.Pause, n.Questions
 	out := p.hush("")
 	reason := n.Reason
-	if reason == p.failed && reason != "" && n.Mode == protocol.Executing {
-		reason = "" // it was said when the answer failed
-	}
 	switch {
 	case n.Mode == protocol.Executing && before == protocol.Paused:
 		return append(out, line{mark: "▶", text: "Resumed", tone: good})

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"time"
 
@@ -30,10 +31,18 @@ func (c *lspCommand) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	ctx, stop := interruptible(ctx)
+	defer stop()
 	registry := server.NewRegistry(server.Options{State: server.StateFolder(os.Getenv), Environ: os.Environ(), Log: log})
 	conn := registry.Serve(ctx, stdio{})
 	<-conn.Done()
 	return registry.Close()
+}
+
+// interruptible has an interrupt end ctx as the other signals do, so that sessions are closed and
+// not lost.
+func interruptible(ctx context.Context) (context.Context, context.CancelFunc) {
+	return signal.NotifyContext(ctx, os.Interrupt)
 }
 
 // stdio is stdin and stdout as one connection.
@@ -110,6 +119,8 @@ func (c *serveCommand) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	ctx, stop := interruptible(ctx)
+	defer stop()
 	registry := server.NewRegistry(server.Options{State: server.StateFolder(os.Getenv), Environ: os.Environ(), Log: log})
 	go registry.Recover(c.Workspace) // beside the first clients; Close waits for it
 	err = registry.ServeAll(ctx, listener, idleCheck, idleTime)

@@ -22,7 +22,6 @@ type picture struct {
 	known   map[string]protocol.Decision     // those that were shown
 	steers  map[string]protocol.Steer        // by id, as they stand
 	files   map[string][]protocol.FileChange // what each operation changed
-	failed  string                           // what the model's client said last, so that it is not said twice
 	seq     int64
 }
 
@@ -182,8 +181,7 @@ func (p *picture) thinking(op protocol.Operation) []line {
 	case op.Status == protocol.OpCancelled && heard:
 		return p.hush(" … (cut)")
 	case op.Status == protocol.OpFailed:
-		p.failed = op.Output
-		return append(p.hush(" … (cut)"), line{indent: 2, mark: "…", text: op.Output, tone: quiet})
+		return p.hush(" … (cut)") // why, and what comes of it, the change of mode behind it says
 	case heard:
 		return p.hush("")
 	case op.Status == protocol.OpDone && strings.TrimSpace(op.Output) != "":

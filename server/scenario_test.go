@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -388,7 +389,7 @@ func (s *stagePlay) showMode(raw []byte) string {
 		text += fmt.Sprintf("; %s %q %q", q.ID, q.Text, q.Options)
 	}
 	if p.Reason != "" {
-		text += fmt.Sprintf("; %q", p.Reason)
+		text += fmt.Sprintf("; %q", jittered.ReplaceAllString(p.Reason, "asked again in …"))
 	}
 	return text
 }
@@ -471,3 +472,6 @@ func first(text string, most int) string {
 	}
 	return text
 }
+
+// jittered is a wait that a little chance lengthens, so that many clients do not come back as one.
+var jittered = regexp.MustCompile(`asked again in [0-9.]+m?s`)

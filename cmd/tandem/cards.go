@@ -86,7 +86,7 @@ func (p *picture) turnCard(reason string) []line {
 }
 
 var pausedBy = map[protocol.PausedBy]string{protocol.PausedByDeveloper: "PAUSED BY YOU", protocol.PausedByAgent: "PAUSED BY THE AGENT",
-	protocol.PausedByTripwire: "STOPPED BY A STOP CONDITION", protocol.PausedByRecovery: "PAUSED AFTER A CRASH", protocol.PausedByBudget: "STOPPED BY THE BUDGET"}
+	protocol.PausedByTripwire: "STOPPED BY A STOP CONDITION", protocol.PausedByRecovery: "PAUSED WHEN THE DAEMON ENDED", protocol.PausedByBudget: "STOPPED BY THE BUDGET"}
 
 // pauseCard is a tactical pause: why, the facts, the likely cause, and the ways out.
 func (p *picture) pauseCard(pause protocol.Pause) []line {

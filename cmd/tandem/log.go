@@ -3,10 +3,12 @@ package main
 import (
 	"context"
 	"fmt"
+	"os"
 	"strings"
 
 	"tandem/agent"
 	"tandem/protocol"
+	"tandem/server"
 )
 
 type logCommand struct {
@@ -14,17 +16,38 @@ type logCommand struct {
 	Session string `arg:"" optional:"" help:"The session; without it the newest here."`
 	Follow  bool   `short:"f" help:"Go on as events come, until Ctrl-C or the session is done."`
 	Since   int64  `help:"Only events after this one." placeholder:"N"`
+	Output  string `help:"The whole output of one command instead, such as op0000012." placeholder:"OP"`
 }
 
 // Run shows the events of a session, one a line.
 func (c *logCommand) Run(ctx context.Context, s std) error {
 	return c.withSession(ctx, c.Session, false, func(cl *client, now protocol.Session) error {
+		if c.Output != "" {
+			return c.showOutput(s, now.ID)
+		}
 		last, err := c.page(ctx, s, cl, now.ID, c.Since)
 		if err != nil || !c.Follow {
 			return err
 		}
 		return c.goOn(ctx, s, cl, now, last)
 	})
+}
+
+// showOutput shows what a command wrote, the part too that a result leaves out.
+func (c *logCommand) showOutput(s std, id string) error {
+	path, err := server.OutputFile(server.StateFolder(s.getenv), id, c.Output)
+	if err != nil {
+		return err
+	}
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		return fmt.Errorf("output of %s: %w", c.Output, err)
+	}
+	if c.JSON {
+		return encoder(s.out).Encode(map[string]string{"operationId": c.Output, "output": string(raw)})
+	}
+	_, err = fmt.Fprintln(s.out, clean(string(raw)))
+	return err
 }
 
 // goOn shows what comes. Each notification says only that something is new; the history tells

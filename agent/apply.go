@@ -65,7 +65,7 @@ func (s State) Apply(e Event) State {
 	case Cancelled:
 		s.end(e.Op, cancelled(e), cancelledText(e))
 	case Lost:
-		s.end(e.Op, lost(e), lostText)
+		s.end(e.Op, lost(e), s.lostText(e.Op))
 	case Froze:
 		s.edit(e.Op, func(c *Call) { c.Op.Status, c.Frozen = protocol.OpFrozen, true })
 		s.editPause(func(p *protocol.Pause) {

@@ -161,6 +161,11 @@ type (
 		Note   string                `json:"note,omitempty"`
 		Output string                `json:"output,omitempty"`
 	}
+	lostResult struct {
+		Status string `json:"status"`
+		Note   string `json:"note"`
+		Output string `json:"output_so_far,omitempty"`
+	}
 	planOutcome struct {
 		Status        string         `json:"status"`
 		Revision      int            `json:"revision"`
@@ -181,7 +186,12 @@ func cancelledText(e Cancelled) string {
 	return encode(r)
 }
 
-const lostText = `{"status":"lost","note":"the daemon ended while it ran: the outcome is unknown; look before you act again"}`
+// lostText is what the model is told of a call that ran when the daemon died: all that the
+// developer saw of its output, and no more.
+func (s State) lostText(op string) string {
+	c, _ := s.call(op)
+	return encode(lostResult{Status: "lost", Note: "the daemon ended while it ran: the outcome is unknown; look before you act again", Output: c.Op.Output})
+}
 
 // planResult is what the model is told of its plan.
 func (s State) planResult(c Call) string {

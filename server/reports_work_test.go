@@ -15,6 +15,7 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"golang.org/x/tools/txtar"
 
@@ -140,7 +141,9 @@ func TestReportSteerIntoACommand(t *testing.T) {
 	p := connect()
 	id := p.start(params{}).ID
 	op := p.runs("effects.log")
-	p.until("its output", func(method, text string) bool { return method == protocol.NoteProgress && strings.Contains(text, "count 5\\n") })
+	p.until("its output", func(method, text string) bool {
+		return method == protocol.NoteProgress && strings.Contains(text, "count 5\\n")
+	})
 	p.ok(protocol.MethodSteer, at(id, "text", "instead, only update the page", "scope", params{"stepId": "s1"}), nil)
 	q := h.model.question(2)
 	for _, has := range []string{"text of a", "text of b", "Edited a.txt", "count 1", "count 5", `\"status\":\"cancelled\"`, `\"kind\":\"steer\"`, "instead, only"} {
@@ -152,7 +155,9 @@ func TestReportSteerIntoACommand(t *testing.T) {
 	if ended.ID != op.ID || !ended.Partial || !slices.Contains(ended.Files, fileURI(h.dir)+"/effects.log") {
 		t.Errorf("it ended as %+v", ended)
 	}
-	p.untilHas(protocol.NoteModeChanged, "waiting")
+	if p.session(id).Mode != protocol.Waiting { // the agent was faster than the command's end
+		p.untilHas(protocol.NoteModeChanged, "waiting")
+	}
 	p.ok(protocol.MethodSteer, at(id, "text", "and now?"), nil)
 	q = h.model.question(4)
 	for _, has := range []string{"it was ended while it ran; look at what it did", "effects.log (new)", lastLine(ended.Output, "count ")} {
@@ -188,7 +193,7 @@ func TestReportDoneStepsStayDone(t *testing.T) {
 		does(append(plans("s1 done A", "s2 active B", "s3 pending C", "s4 pending D", "s5 pending E"), mark(2)...)...),
 		does(append(plans("s1 done A", "s2 done B", "s3 active C", "s4 pending D", "s5 pending E"), mark(3)...)...),
 		does(plans("s1 done A", "s2 done B", "s3 done C", "s4 active D", "s5 pending E")...),
-		reply{status: 429, after: 3600e9, body: `{"error":{"message":"the quota is used up for an hour"}}`})
+		reply{status: 429, after: time.Hour, body: `{"error":{"message":"the quota is used up for an hour"}}`})
 	p := h.client()
 	id := p.start(params{}).ID
 	p.untilHas(protocol.NoteModeChanged, "the quota is used up")
@@ -216,6 +221,67 @@ func TestReportDoneStepsStayDone(t *testing.T) {
 	}
 	if b, err := os.ReadFile(filepath.Join(h.dir, "effects.log")); err != nil || string(b) != "step 1\nstep 2\nstep 3\n" {
 		t.Errorf("the effects are %q, %v", b, err)
+	}
+}
+
+// A word that comes while the server asks to wait is received at once and heard only with the
+// question that bears it, and the word for the agent's end stays where it is until then.
+func TestReportReceivedThenHeard(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse(t, nil)
+		h.model.will(work(), reply{status: 503, after: 10 * time.Second, body: `{"error":{"message":"wait"}}`},
+			does(plans("s1 active Work with B")...), says("That is all."), does(plans("s1 active Work with B and A")...), says("Done."))
+		p := h.client()
+		id := p.start(params{}).ID
+		p.untilHas(protocol.NoteModeChanged, "wait")
+		p.ok(protocol.MethodSteer, at(id, "text", "A", "when", "idle"), nil)
+		began := time.Now()
+		p.ok(protocol.MethodSteer, at(id, "text", "B"), nil)
+		p.untilHas(protocol.NoteSteered, `"text":"B"`)
+		if took := time.Since(began); took > 200*time.Millisecond {
+			t.Errorf("it was received after %v", took)
+		}
+		synctest.Wait()
+		if asked, heard := len(h.model.asked()), strings.Join(p.notes(), " "); asked != 2 || strings.Contains(heard, `"heard"`) {
+			t.Errorf("before it was asked, %d times, the developer was told %s", asked, heard)
+		}
+		p.untilHas(protocol.NoteSteered, `"heard"`)
+		if took := time.Since(began); took < 10*time.Second {
+			t.Errorf("the server was asked after %v", took)
+		}
+		if q := h.model.question(2); !strings.Contains(q, `The developer says:\nB`) || strings.Contains(q, `says:\nA`) {
+			t.Errorf("the question bears not the one word alone:\n%s", q)
+		}
+		p.untilHas(protocol.NoteModeChanged, "waiting")
+		if q := h.model.question(4); !strings.Contains(q, `The developer says:\nA`) {
+			t.Errorf("at the agent's end the other is not heard:\n%s", q)
+		}
+	})
+}
+
+// The developer refuses a change that was announced, with words. The agent sees in one request
+// what it had proposed, that it was refused, and the words.
+func TestReportRefusedWithWords(t *testing.T) {
+	h := newHouse(t, nil)
+	h.model.will(
+		work("announce_decision", `{"intent":"I choose.","step":"s1","summary":"write the token","rationale":"it is asked for","alternatives":[],"significance":"major"}`,
+			"write_file", `{"intent":"I write it.","step":"s1","path":"token.txt","content":"tq7x"}`),
+		does(append(plans("s1 active Work in upper case"), "write_file", `{"intent":"I write it.","step":"s1","path":"token.txt","content":"TQ7X"}`)...),
+		says("Done."))
+	p := h.client()
+	id := p.start(params{}).ID
+	p.untilHas(protocol.NoteDecision, `"open"`)
+	p.ok(protocol.MethodDecide, at(id, "decisionId", "d1", "text", "same but upper case"), nil)
+	q := h.model.question(1)
+	for _, has := range []string{`\"content\":\"tq7x\"`, `{\"status\":\"cancelled\",\"by\":{\"kind\":\"steer\",\"id\":\"t1\"}`, "Not «write the token». same but upper case"} {
+		if !strings.Contains(q, has) {
+			t.Errorf("%s is not in the question:\n%s", has, q)
+		}
+	}
+	p.untilHas(protocol.NoteModeChanged, "waiting")
+	strictly(t, h.model.asked())
+	if b, err := os.ReadFile(filepath.Join(h.dir, "token.txt")); err != nil || string(b) != "TQ7X" {
+		t.Errorf("the file reads %q, %v", b, err)
 	}
 }
 
@@ -262,15 +328,13 @@ func TestReportTwoSessionsStayApart(t *testing.T) {
 	h.opts.HTTP = m
 	h.Registry = NewRegistry(h.opts)
 	names := []string{"alpha", "gamma"}
-	var all sync.WaitGroup
-	for _, name := range names {
-		p := h.client()
-		all.Go(func() {
-			p.start(params{"task": "work on " + name})
-			p.untilHas(protocol.NoteModeChanged, "waiting")
-		})
+	peers := []*peer{h.client(), h.client()}
+	for i, name := range names {
+		peers[i].start(params{"task": "work on " + name})
 	}
-	all.Wait()
+	for _, p := range peers {
+		p.untilHas(protocol.NoteModeChanged, "waiting")
+	}
 	for i, name := range names {
 		if n := len(m.heard[name]); n != m.turns+1 {
 			t.Errorf("%s was asked about %d times, want %d", name, n, m.turns+1)

@@ -9,7 +9,7 @@ FUZZTIME ?= 20s
 .PHONY: test lint generate tools bench fuzz build
 
 test: tools generate lint
-	go test -race -timeout 10m ./...
+	go test -race -timeout 5m ./...
 
 # The linters: formatting, vet on every system that is supported, and staticcheck.
 lint:

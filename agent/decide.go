@@ -201,6 +201,16 @@ func (m *moment) reopened() {
 	if waits {
 		m.say(Paused{Pause: protocol.Pause{ID: m.nextPause(), By: protocol.PausedByRecovery, Reason: recoveryReason, Facts: facts}})
 	}
+	if m.goesOn() {
+		m.say(Resumed{Pause: m.Pause.ID})
+	}
+}
+
+// goesOn says that the session goes on by itself when it is opened: it was at work when its daemon
+// ended, however it did, and is at autonomy high.
+func (s State) goesOn() bool {
+	recovering := s.Pause != nil && s.Pause.By == protocol.PausedByRecovery
+	return s.alive() && s.Autonomy == protocol.High && s.Mode == protocol.Paused && recovering
 }
 
 // end ends the session for good. Words that still wait will not be heard, and whoever said them

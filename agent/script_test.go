@@ -290,7 +290,7 @@ func (p *player) request(verb string, options map[string]string, text string) In
 		}
 		return Replan{Base: base, Reason: options["reason"], Edits: edits(text)}
 	case "pause":
-		return Pause{Reason: text, End: options["end"] != ""}
+		return Pause{Reason: text, End: options["end"] != "", Closed: options["closed"] != ""}
 	case "resume":
 		return Resume{}
 	case "decide":

@@ -407,6 +407,11 @@ func (r *Registry) Tidy(idle time.Duration) {
 	}
 }
 
+// goesOn says that a session which its daemon paused as it ended goes on when it is opened.
+func goesOn(s protocol.Session) bool {
+	return s.Autonomy == protocol.High && s.Mode == protocol.Paused && s.Pause != nil && s.Pause.By == protocol.PausedByRecovery
+}
+
 // Recover opens the sessions of a workspace that were at work when a daemon died: they wait in a
 // pause, or, at autonomy high, go on.
 func (r *Registry) Recover(dir string) {
@@ -421,7 +426,7 @@ func (r *Registry) Recover(dir string) {
 	}
 	dir = real
 	for _, found := range r.listFolder(r.sessionsIn(dir)) {
-		if found.Mode != protocol.Executing || r.ctx.Err() != nil {
+		if r.ctx.Err() != nil || found.Mode != protocol.Executing && !goesOn(found) {
 			continue
 		}
 		if _, err := r.find(found.ID); err != nil {

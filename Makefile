@@ -1,12 +1,13 @@
 # make test    everything that has to hold; it installs what it needs
 # make bench   the benchmarks whose results stand in ARCHITECTURE.md
+# make soak    three minutes of a hundred sessions with everything killed at random (SOAK=10s: shorter)
 # make fuzz    each fuzz target for a short while
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 CORPUS = $(abspath ../shared/corpus)
 export TANDEM_CORPUS ?= $(if $(wildcard $(CORPUS)),$(CORPUS),)
 FUZZTIME ?= 20s
 
-.PHONY: test lint generate tools bench fuzz build
+.PHONY: test lint generate tools bench soak fuzz build
 
 test: tools generate lint
 	go test -race -timeout 5m ./...
@@ -17,6 +18,7 @@ lint:
 	go vet ./...
 	GOOS=darwin go vet ./agent/... ./server/... ./cmd/...
 	GOOS=windows go vet ./agent/... ./server/... ./cmd/...
+	go vet -tags soak ./cmd/tandem
 	go run $(STATICCHECK) ./...
 
 generate:
@@ -31,10 +33,13 @@ tools:
 	@test -n "$(TANDEM_CORPUS)" || echo "no corpus at ../shared/corpus (set TANDEM_CORPUS): the tests that read it are skipped"
 
 bench:
-	go test -run '^$$' -bench 'Steer|Step' ./server
+	go test -run '^$$' -bench 'Steer|Step|Pause|Cancel' ./server
 	go test -run '^$$' -bench Load ./agent/session
-	go test -run '^$$' -bench 'Start|Memory' ./cmd/tandem
+	go test -run '^$$' -bench 'Start|Memory|RestartToListed|IdleSessions' ./cmd/tandem
 	go test -run '^$$' -bench . ./agent ./agent/command ./agent/journal
+
+soak:
+	go test -tags soak -run Soak -timeout 6m -v ./cmd/tandem
 
 fuzz:
 	@for target in $$(grep -rl --include='*_test.go' 'func Fuzz' . | xargs -n1 dirname | sort -u); do \

@@ -59,7 +59,7 @@ type Registry struct {
 	starts  map[string]*once // by the request's key
 	opening map[string]*once // by the session's id
 	listed  map[string]listing
-	shelves map[string]bool // folders whose shelf was read
+	shelves map[string]*folderTurn // by the folder
 }
 
 // running is a session that runs in this process.
@@ -97,7 +97,7 @@ func NewRegistry(o Options) *Registry {
 	ctx, end := context.WithCancel(context.Background())
 	return &Registry{opts: o, log: log, redact: session.NewRedactor(o.Environ), ctx: ctx, end: end,
 		open: map[string]*running{}, places: map[string]*place{}, models: map[modelAt]*model.Client{},
-		starts: map[string]*once{}, opening: map[string]*once{}, listed: map[string]listing{}, shelves: map[string]bool{}}
+		starts: map[string]*once{}, opening: map[string]*once{}, listed: map[string]listing{}, shelves: map[string]*folderTurn{}}
 }
 
 // StateFolder is the folder for sessions that the environment names.

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"sync"
 
 	"go.uber.org/zap"
 
@@ -25,10 +26,35 @@ var shelfForm = fmt.Sprintf("tandem %s, protocol %d", Version, protocol.Version)
 
 func shelfOf(folder string) string { return filepath.Join(filepath.Dir(folder), "listed.json") }
 
+// folderTurn lets one after the other list a folder: what one had to read, the next finds. A daemon
+// that starts looks for crashed sessions while its first client asks for the list.
+type folderTurn struct {
+	sync.Mutex
+	read bool // the shelf was
+}
+
+// turn is what lets the listings of a folder take turns.
+func (r *Registry) turn(folder string) *folderTurn {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	s, ok := r.shelves[folder]
+	if !ok {
+		s = &folderTurn{}
+		r.shelves[folder] = s
+	}
+	return s
+}
+
 // listFolder lists one folder's sessions, and remembers what had to be read for it.
 func (r *Registry) listFolder(folder string) []protocol.Session {
+	turn := r.turn(folder)
+	turn.Lock()
+	defer turn.Unlock()
 	paths := journalsIn(folder)
-	r.readShelf(folder)
+	if !turn.read {
+		r.readShelf(folder)
+		turn.read = true
+	}
 	before := r.shelved(paths)
 	out := r.views(paths)
 	if after := r.shelved(paths); !sameShelf(before, after) {
@@ -39,15 +65,8 @@ func (r *Registry) listFolder(folder string) []protocol.Session {
 	return out
 }
 
-// readShelf reads a folder's shelf once.
+// readShelf takes what a folder's shelf holds.
 func (r *Registry) readShelf(folder string) {
-	r.mu.Lock()
-	read := r.shelves[folder]
-	r.shelves[folder] = true
-	r.mu.Unlock()
-	if read {
-		return
-	}
 	raw, err := os.ReadFile(shelfOf(folder))
 	if errors.Is(err, fs.ErrNotExist) {
 		return

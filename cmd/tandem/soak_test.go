@@ -82,6 +82,7 @@ func TestSoak(t *testing.T) {
 	s.checkSteers()
 	s.endDaemons()
 	s.checkProcesses()
+	s.checkLogs()
 	for _, fault := range s.model.faults {
 		t.Error(fault)
 	}
@@ -579,6 +580,23 @@ func (s *soak) endDaemons() {
 	for _, dir := range s.dirs {
 		if pid := s.daemon(dir); pid > 0 {
 			_ = syscall.Kill(pid, syscall.SIGTERM) // it may have ended by now
+		}
+	}
+}
+
+// checkLogs wants no fault of ours in what the daemons and clients wrote. With GOFLAGS=-race that
+// includes what the race detector found.
+func (s *soak) checkLogs() {
+	paths, _ := filepath.Glob(filepath.Join(s.temp, "tandem", "log", "*.log")) // the pattern is sound
+	for _, path := range append(paths, filepath.Join(s.temp, "clients.log")) {
+		raw, err := os.ReadFile(path)
+		if err != nil {
+			s.Error(err)
+		}
+		for _, fault := range []string{"DATA RACE", "panicked", "\npanic: ", "fatal error: "} {
+			if at := strings.Index(string(raw), fault); at >= 0 {
+				s.Errorf("%s holds: %.3000s", filepath.Base(path), raw[at:])
+			}
 		}
 	}
 }

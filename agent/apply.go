@@ -287,7 +287,7 @@ func (s *State) end(id string, ended func(protocol.Operation) protocol.Operation
 	c := s.Open[i]
 	s.Open = slices.Delete(slices.Clone(s.Open), i, i+1)
 	op := ended(c.Op)
-	s.done = s.done.add(Past{Op: op, Seq: s.Seq, Began: c.Began, Changes: c.Touched})
+	s.done = s.done.add(&Past{Op: op, Seq: s.Seq, Began: c.Began, Changes: c.Touched})
 	if c.For != "" {
 		s.edit(c.For, func(by *Call) { by.Verified = append(slices.Clone(by.Verified), verification(s, c, op)) })
 		return
@@ -305,7 +305,7 @@ func (s *State) endQuestion(op protocol.Operation) {
 	if s.Question == nil {
 		return
 	}
-	s.done = s.done.add(Past{Op: op, Seq: s.Seq})
+	s.done = s.done.add(&Past{Op: op, Seq: s.Seq})
 	s.Question = nil
 }
 

@@ -60,7 +60,7 @@ func (s State) reverts(args planArguments) []Past {
 	}
 	for p := range s.done.newest {
 		if slices.Contains(args.RevertSteps, p.Op.StepID) && changes(p.Op.Effect) && len(p.Changes) > 0 {
-			out = append(out, p)
+			out = append(out, *p)
 		}
 	}
 	return out

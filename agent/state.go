@@ -39,7 +39,7 @@ type State struct {
 	Took      bool                   // the developer has decided in this pause
 	talk      chain[json.RawMessage] // the conversation, as it was sent
 	plans     chain[protocol.Plan]   // the earlier revisions, as each stood at its end
-	done      chain[Past]            // operations that have ended
+	done      chain[*Past]           // operations that have ended; none is ever changed
 	words     chain[string]          // what the developer has said since the task
 	counters  counters
 }
@@ -132,7 +132,13 @@ type touch struct {
 func (s State) Conversation() []json.RawMessage { return s.talk.all() }
 
 // Ops is every operation that has ended, in the order in which they did.
-func (s State) Ops() []Past { return s.done.all() }
+func (s State) Ops() []Past {
+	out := make([]Past, 0, s.done.size)
+	for p := range s.done.oldest {
+		out = append(out, *p)
+	}
+	return out
+}
 
 // PlanAt is an earlier revision of the plan.
 func (s State) PlanAt(revision int) (protocol.Plan, bool) {

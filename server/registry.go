@@ -426,7 +426,7 @@ func (r *Registry) Recover(dir string) {
 	}
 	dir = real
 	for _, found := range r.listFolder(r.sessionsIn(dir)) {
-		if r.ctx.Err() != nil || found.Mode != protocol.Executing && !goesOn(found) {
+		if !found.Recovers || r.ctx.Err() != nil {
 			continue
 		}
 		if _, err := r.find(found.ID); err != nil {

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"encoding/json"
 	"slices"
 	"strings"
 
@@ -29,16 +30,25 @@ func (c *client) start(ctx context.Context, p protocol.StartParams) (protocol.Se
 	return protocol.SessionResult{Session: receipt.View()}, nil
 }
 
-func (c *client) list(_ context.Context, p protocol.ListParams) (protocol.ListResult, error) {
+// listResult is protocol.ListResult with sessions that are encoded already.
+type listResult struct {
+	Sessions protocol.List[json.RawMessage] `json:"sessions"`
+}
+
+func (c *client) list(_ context.Context, p protocol.ListParams) (listResult, error) {
 	dir := ""
 	if p.Workspace != "" {
 		var err error
 		if dir, _, err = c.here(p.Workspace); err != nil {
-			return protocol.ListResult{}, err
+			return listResult{}, err
 		}
 	}
-	sessions, err := c.registry.List(dir)
-	return protocol.ListResult{Sessions: sessions}, err
+	found, err := c.registry.List(dir)
+	var r listResult
+	for _, s := range found {
+		r.Sessions = append(r.Sessions, s.View)
+	}
+	return r, err
 }
 
 func (c *client) attach(ctx context.Context, p protocol.AttachParams) (protocol.SessionResult, error) {

@@ -46,7 +46,7 @@ func (r *Registry) turn(folder string) *folderTurn {
 }
 
 // listFolder lists one folder's sessions, and remembers what had to be read for it.
-func (r *Registry) listFolder(folder string) []protocol.Session {
+func (r *Registry) listFolder(folder string) []Summary {
 	turn := r.turn(folder)
 	turn.Lock()
 	defer turn.Unlock()

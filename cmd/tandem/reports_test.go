@@ -5,6 +5,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"os"
 	"os/exec"
@@ -180,7 +181,10 @@ func closedAs(t *testing.T, dir, id string) {
 	if len(list) != 1 || list[0].ID != id {
 		t.Fatalf("listed are %+v", list)
 	}
-	s := list[0]
+	var s protocol.Session
+	if err := json.Unmarshal(list[0].View, &s); err != nil {
+		t.Fatal(err)
+	}
 	if s.Mode != protocol.Paused || s.Pause == nil || s.Pause.By != protocol.PausedByRecovery || len(s.Operations) > 0 {
 		t.Errorf("it was left %s, %+v, with %+v", s.Mode, s.Pause, s.Operations)
 	}

@@ -137,6 +137,7 @@ func (r *Registry) Close() error {
 		})
 	}
 	closing.Wait()
+	r.shelve(slices.Collect(maps.Values(r.open)))
 	for _, m := range r.models {
 		m.Close()
 	}
@@ -400,11 +401,14 @@ func (r *Registry) Tidy(idle time.Duration) {
 	r.mu.Lock()
 	open := slices.Collect(maps.Values(r.open))
 	r.mu.Unlock()
+	var closed []*running
 	for _, s := range open {
 		if s.CloseIdle(idle) {
 			r.running(s.id) // forgets it
+			closed = append(closed, s)
 		}
 	}
+	r.shelve(closed)
 }
 
 // goesOn says that a session which its daemon paused as it ended goes on when it is opened.

@@ -437,3 +437,25 @@ func TestRecover(t *testing.T) {
 		t.Error("a session that was over was opened")
 	}
 }
+
+// A daemon that ends has remembered its sessions: the next one lists them without reading a journal.
+func TestClosedSessionsAreRemembered(t *testing.T) {
+	h := newHouse(t, nil)
+	p := h.client()
+	ids := []string{p.start(params{}).ID, p.start(params{}).ID}
+	h.again()
+	for _, id := range ids { // as long as size and time are the same, what is in it does not matter
+		path := h.path(h.dir, id)
+		info, err := os.Stat(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		junk := []byte(strings.Repeat("x", int(info.Size())))
+		if err := errors.Join(os.WriteFile(path, junk, 0o600), os.Chtimes(path, time.Time{}, info.ModTime())); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := listed(t, h); n != len(ids) {
+		t.Errorf("%d of %d are listed", n, len(ids))
+	}
+}

@@ -65,6 +65,41 @@ func (r *Registry) listFolder(folder string) []Summary {
 	return out
 }
 
+// shelve remembers sessions that have just been closed, so that the next daemon need not read them.
+func (r *Registry) shelve(closed []*running) {
+	folders := map[string][]*running{}
+	for _, s := range closed {
+		folder := r.sessionsIn(s.workspace)
+		folders[folder] = append(folders[folder], s)
+	}
+	for folder, sessions := range folders {
+		if err := r.shelveIn(folder, sessions); err != nil {
+			r.log.Warn("the list of sessions is not kept", zap.String("folder", folder), zap.Error(err))
+		}
+	}
+}
+
+func (r *Registry) shelveIn(folder string, closed []*running) error {
+	turn := r.turn(folder)
+	turn.Lock()
+	defer turn.Unlock()
+	if !turn.read {
+		r.readShelf(folder)
+		turn.read = true
+	}
+	for _, s := range closed {
+		path := r.path(s.workspace, s.id)
+		info, err := os.Stat(path)
+		if err != nil {
+			return err
+		}
+		r.mu.Lock()
+		r.listed[path] = listing{Size: info.Size(), Modified: info.ModTime(), Summary: r.summary(s.Now())}
+		r.mu.Unlock()
+	}
+	return writeShelf(shelfOf(folder), r.shelved(journalsIn(folder)))
+}
+
 // readShelf takes what a folder's shelf holds.
 func (r *Registry) readShelf(folder string) {
 	raw, err := os.ReadFile(shelfOf(folder))

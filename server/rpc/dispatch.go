@@ -223,11 +223,11 @@ func (c *Conn) finish(r *request, result json.RawMessage, err error) {
 		delete(c.live, r.key)
 	}
 	c.ids.Unlock()
-	c.send(r, result, err)
-	r.cancel()
-	if r.open != nil {
+	if r.open != nil { // before the peer has the answer, and may ask for more
 		r.open.Add(-1)
 	}
+	c.send(r, result, err)
+	r.cancel()
 }
 
 // send queues the one answer of a request; a notification has none.

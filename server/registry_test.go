@@ -459,3 +459,25 @@ func TestClosedSessionsAreRemembered(t *testing.T) {
 		t.Errorf("%d of %d are listed", n, len(ids))
 	}
 }
+
+// A request that meets a session which is being given up finds it again; a refusal is not repeated.
+func TestAGivenUpSessionIsFoundAgain(t *testing.T) {
+	h := newHouse(t, nil)
+	id := h.client().start(params{}).ID
+	c := &client{registry: h.Registry}
+	for _, story := range []struct {
+		answers []error
+		want    error
+	}{
+		{[]error{nil}, nil},
+		{[]error{session.ErrEnded, nil}, nil},
+		{[]error{session.ErrEnded, session.ErrEnded}, session.ErrEnded},
+		{[]error{errKeyReused}, errKeyReused},
+	} {
+		calls := 0
+		err := c.on(id, func(*running) error { calls++; return story.answers[calls-1] })
+		if !errors.Is(err, story.want) || calls != len(story.answers) {
+			t.Errorf("%v: %d calls, %v", story.answers, calls, err)
+		}
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"tandem/agent"
+	"tandem/agent/session"
 	"tandem/protocol"
 )
 
@@ -52,14 +53,14 @@ func (c *client) list(_ context.Context, p protocol.ListParams) (listResult, err
 }
 
 func (c *client) attach(ctx context.Context, p protocol.AttachParams) (protocol.SessionResult, error) {
-	s, err := c.session(p.SessionID)
-	if err != nil {
-		return protocol.SessionResult{}, err
-	}
 	if p.Since != nil && *p.Since < 0 {
 		return protocol.SessionResult{}, protocol.Errorf(protocol.InvalidParams, "since: events count from 1")
 	}
-	now, err := c.follow(ctx, s, p.Since)
+	var now session.Snapshot
+	err := c.on(p.SessionID, func(s *running) (err error) {
+		now, err = c.follow(ctx, s, p.Since)
+		return err
+	})
 	return protocol.SessionResult{Session: now.View()}, err
 }
 
@@ -155,7 +156,8 @@ func (c *client) replan(ctx context.Context, p protocol.ReplanParams) (protocol.
 	if err != nil {
 		return protocol.ReplanResult{}, err
 	}
-	receipt, err := s.Post(ctx, requestKey(p.Request), agent.Replan{Base: p.BaseRevision, Edits: inWorkspace(s.Now().State, p.Edits), Reason: p.Reason})
+	edits := inWorkspace(s.Now().State, p.Edits)
+	receipt, err := c.post(ctx, p.SessionID, p.Request, agent.Replan{Base: p.BaseRevision, Edits: edits, Reason: p.Reason})
 	if err != nil {
 		return protocol.ReplanResult{}, err
 	}

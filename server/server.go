@@ -219,21 +219,31 @@ func (c *client) leave() {
 
 // post posts an input to a session and gives what came of it.
 func (c *client) post(ctx context.Context, id string, r protocol.Request, in agent.Input) (session.Receipt, error) {
-	s, err := c.session(id)
-	if err != nil {
-		return session.Receipt{}, err
-	}
-	receipt, err := s.Post(ctx, requestKey(r), in)
-	if errors.Is(err, session.ErrEnded) { // it was given up as this request came
-		if s, err = c.session(id); err != nil {
-			return session.Receipt{}, err
-		}
+	var receipt session.Receipt
+	err := c.on(id, func(s *running) (err error) {
 		receipt, err = s.Post(ctx, requestKey(r), in)
-	}
+		return err
+	})
 	if err == nil && !answers(receipt, in) {
 		return session.Receipt{}, errKeyReused
 	}
 	return receipt, err
+}
+
+// on does something with a session; once more where it was given up just as the request came, and
+// has to be opened again.
+func (c *client) on(id string, do func(*running) error) error {
+	s, err := c.session(id)
+	if err != nil {
+		return err
+	}
+	if err = do(s); !errors.Is(err, session.ErrEnded) {
+		return err
+	}
+	if s, err = c.session(id); err != nil {
+		return err
+	}
+	return do(s)
 }
 
 // errKeyReused refuses a request whose key bore another one: the first answer is none to this.

@@ -272,8 +272,15 @@ func (f *fate) live(cut string) (over bool) {
 	f.model.nobodyWaits()
 	before := f.onDisk()
 	daemon := f.start(cut)
-	defer f.bury(daemon, cut)
-	f.connect(daemon)
+	died := make(chan struct{})
+	go func() {
+		_ = daemon.Wait() // the status is looked at when it is buried
+		close(died)
+	}()
+	defer f.bury(daemon, died, cut)
+	if !f.connect(daemon, died) {
+		return false // it recovers by itself as it starts, and may die of that before a client comes
+	}
 	defer f.conn.Close()
 	uri := protocol.DocumentURI("file://" + f.dir)
 	trusted := true
@@ -284,12 +291,12 @@ func (f *fate) live(cut string) (over bool) {
 }
 
 // bury waits for a daemon's death, which has to be the one that it was told to die.
-func (f *fate) bury(daemon *exec.Cmd, cut string) {
+func (f *fate) bury(daemon *exec.Cmd, died <-chan struct{}, cut string) {
 	if cut == "" {
 		_ = daemon.Process.Kill() // dead already: then Wait says how
 	}
 	limit := time.AfterFunc(20*time.Second, func() { _ = daemon.Process.Kill() })
-	_ = daemon.Wait() // the status is looked at
+	<-died
 	if !limit.Stop() {
 		f.Errorf("the daemon did not die at %s", cut)
 	}
@@ -316,8 +323,8 @@ func (f *fate) start(cut string) *exec.Cmd {
 	return cmd
 }
 
-// connect connects to the daemon's socket as soon as it listens.
-func (f *fate) connect(daemon *exec.Cmd) {
+// connect connects to the daemon's socket as soon as it listens, and says whether it lived so long.
+func (f *fate) connect(daemon *exec.Cmd, died <-chan struct{}) bool {
 	f.Helper()
 	limit := time.After(20 * time.Second)
 	for {
@@ -325,10 +332,12 @@ func (f *fate) connect(daemon *exec.Cmd) {
 		if len(paths) == 1 {
 			if conn, err := net.Dial("unix", paths[0]); err == nil {
 				f.follow(conn)
-				return
+				return true
 			}
 		}
 		select {
+		case <-died:
+			return false
 		case <-time.After(2 * time.Millisecond):
 		case <-limit:
 			_ = daemon.Process.Kill()

@@ -21,9 +21,9 @@ import (
 )
 
 // Record listens like Serve, passes every request to the server at upstream (a base URL, up to
-// and with /v1), and writes each answer to out as a beat, when it is over: so out is a script
-// at all times from its first beat on, that of the session so far, with the workspace that
-// Options.Head holds. A steer in the conversation begins a chain; requests that force check_in
+// and with /v1), and writes each answer to out as a beat, when it and all that were asked for
+// before it are over: so out is a script at all times from its first beat on, that of the session
+// so far, with the workspace that Options.Head holds. A steer in the conversation begins a chain; requests that force check_in
 // or forbid tools become asides.
 //
 // No header is recorded, so no key is; Options.Redact takes out what else is secret. An error of out does not disturb the session: it is logged, recording
@@ -52,6 +52,15 @@ type tape struct {
 	beats    int
 	messages int // of the last request of the story
 	calls    int // of its answer, where that was whole
+	next     int // the request whose beat is due
+	over     map[int]take
+}
+
+// take is an answered request whose beat waits for those of the requests before it: a client that
+// hangs up asks again before the end of the old answer is noticed.
+type take struct {
+	q    question
+	beat *beat // nil when there is nothing to record
 }
 
 func (c recorder) models(w http.ResponseWriter, r *http.Request) {
@@ -90,16 +99,28 @@ func (c recorder) pass(r *http.Request, path string, body []byte) (*http.Respons
 }
 
 func (c recorder) answer(w http.ResponseWriter, r *http.Request, n int, body []byte) error {
+	heard, end := c.passOn(w, r, n, body)
+	q, err := readQuestion(body)
+	if err != nil {
+		c.log.Warn("request was not recorded", zap.Int("number", n), zap.Error(err))
+		heard = nil
+	}
+	c.keep(n, take{q, heard})
+	return end
+}
+
+// passOn gives the client the upstream's answer, and the beat that it makes: nil when there was none.
+func (c recorder) passOn(w http.ResponseWriter, r *http.Request, n int, body []byte) (*beat, error) {
 	heard := &hearing{begun: time.Now()}
 	res, err := c.pass(r, "chat/completions", body)
 	if r.Context().Err() != nil {
-		c.keep(n, body, heard.beat(errLeft))
-		return errLeft
+		b := heard.beat(errLeft)
+		return &b, errLeft
 	}
 	if err != nil {
 		c.write(func(k *book) { k.requests[n].Status = http.StatusBadGateway })
 		refuse(w, http.StatusBadGateway, "upstream", err.Error())
-		return nil
+		return nil, nil
 	}
 	defer res.Body.Close()
 	c.write(func(k *book) { k.requests[n].Status = res.StatusCode })
@@ -110,12 +131,11 @@ func (c recorder) answer(w http.ResponseWriter, r *http.Request, n int, body []b
 	}
 	w.WriteHeader(res.StatusCode)
 	end := relay(w, r, res.Body, heard)
-	if res.StatusCode == http.StatusOK {
-		c.keep(n, body, heard.beat(end))
-	} else {
-		c.keep(n, body, heard.failure(res.StatusCode, res.Header.Get("Retry-After")))
+	b := heard.beat(end)
+	if res.StatusCode != http.StatusOK {
+		b = heard.failure(res.StatusCode, res.Header.Get("Retry-After"))
 	}
-	return end
+	return &b, end
 }
 
 // relay copies the answer as it comes. Its error is errLeft when the client hung up and errCut
@@ -142,34 +162,41 @@ func relay(w http.ResponseWriter, r *http.Request, from io.Reader, heard *hearin
 	}
 }
 
-// keep writes a beat to the tape.
-func (c recorder) keep(n int, body []byte, b beat) {
-	q, err := readQuestion(body)
-	if err != nil {
-		c.log.Warn("request was not recorded", zap.Int("number", n), zap.Error(err))
-		return
-	}
+// keep writes the beats that are due to the tape.
+func (c recorder) keep(n int, t take) {
 	c.write(func(k *book) {
-		if k.err != nil {
-			return
+		if k.tape.over == nil {
+			k.tape.over = map[int]take{}
 		}
-		var text bytes.Buffer
-		switch {
-		case k.tape.beats > 0:
-		case c.options.Head != nil:
-			text.Write(c.options.Head)
-		default:
-			text.WriteString(redacted(string(opening(q)), c.options.Redact))
-		}
-		for _, one := range k.tape.add(b, q, c.options) {
-			k.requests[n].Beat = one.name
-			one.print(&text)
-		}
-		if _, err := c.out.Write(text.Bytes()); err != nil {
-			k.err = fmt.Errorf("record beat %s: %w", b.name, err)
-			c.log.Error("recording ended", zap.Error(k.err))
+		k.tape.over[n] = t
+		for due, ok := k.tape.over[k.tape.next]; ok; due, ok = k.tape.over[k.tape.next] {
+			delete(k.tape.over, k.tape.next)
+			if due.beat != nil && k.err == nil {
+				c.put(k, k.tape.next, due)
+			}
+			k.tape.next++
 		}
 	})
+}
+
+// put writes one beat, and the header before the first.
+func (c recorder) put(k *book, n int, t take) {
+	var text bytes.Buffer
+	switch {
+	case k.tape.beats > 0:
+	case c.options.Head != nil:
+		text.Write(c.options.Head)
+	default:
+		text.WriteString(redacted(string(opening(t.q)), c.options.Redact))
+	}
+	for _, one := range k.tape.add(*t.beat, t.q, c.options) {
+		k.requests[n].Beat = one.name
+		one.print(&text)
+	}
+	if _, err := c.out.Write(text.Bytes()); err != nil {
+		k.err = fmt.Errorf("record beat %s: %w", t.beat.name, err)
+		c.log.Error("recording ended", zap.Error(k.err))
+	}
 }
 
 // add gives the beat its place in the story, behind one for each steer before the last that

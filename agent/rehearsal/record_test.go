@@ -202,14 +202,8 @@ func TestNoUpstream(t *testing.T) {
 	if _, err := Record(t.Context(), &url.URL{Path: "nowhere"}, io.Discard, Options{}); err == nil || !strings.Contains(err.Error(), "want the base URL") {
 		t.Errorf("an upstream without a host gives %v", err)
 	}
-	gone, err := Serve(t.Context(), parse(t, tour), Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := gone.Close(); err != nil {
-		t.Fatal(err)
-	}
-	recorder := record(t, gone.URL, io.Discard, Options{})
+	// Nobody listens on port 0. The port of a server that has closed may be the recorder's own next.
+	recorder := record(t, "http://127.0.0.1:0/v1", io.Discard, Options{})
 	r := newPerson(t, recorder.URL, "x").ask("", nil)
 	if r.Status != http.StatusBadGateway || !strings.Contains(r.Body, "pass the request to 127.0.0.1") {
 		t.Errorf("without a server the answer is %+v", r)
@@ -254,4 +248,50 @@ func FuzzPrintedTextsComeBack(f *testing.F) {
 			t.Errorf("%q came back as %q and %+v", text, got.words(), got.calls())
 		}
 	})
+}
+
+// slowToEnd is an upstream whose first answer is noticed to be over only when it is let go.
+type slowToEnd struct {
+	asked int
+	let   chan struct{}
+}
+
+func (s *slowToEnd) RoundTrip(*http.Request) (*http.Response, error) {
+	s.asked++
+	body := io.Reader(strings.NewReader(`data: {"model":"m","choices":[{"delta":{"content":"The second."},"finish_reason":"stop"}]}` + "\n\ndata: [DONE]\n\n"))
+	if s.asked == 1 {
+		body = io.MultiReader(strings.NewReader(`data: {"model":"m","choices":[{"delta":{"content":"The first."}}]}`+"\n\n"), held(s.let))
+	}
+	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: io.NopCloser(body)}, nil
+}
+
+// held is a body that breaks when its channel is closed.
+type held <-chan struct{}
+
+func (h held) Read([]byte) (int, error) {
+	<-h
+	return 0, io.ErrUnexpectedEOF
+}
+
+// The one who steers hangs up and asks again at once; which end is noticed first is left to chance.
+func TestBeatsAreRecordedInTheOrderOfTheirRequests(t *testing.T) {
+	var tape bytes.Buffer
+	upstream := &slowToEnd{let: make(chan struct{})}
+	recorder, err := Record(t.Context(), &url.URL{Scheme: "http", Host: "model"}, &tape, Options{Upstream: upstream})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := newPerson(t, recorder.URL, "Do this.")
+	p.hear(p.ask("", func(text string) bool { return text == "" }))
+	if r := p.ask("", nil); r.Text != "The second." {
+		t.Fatalf("the second answer is %+v", r)
+	}
+	close(upstream.let)
+	if err := recorder.Close(); err != nil {
+		t.Fatal(err)
+	}
+	first, second := strings.Index(tape.String(), "The first."), strings.Index(tape.String(), "The second.")
+	if first < 0 || second < first {
+		t.Errorf("recorded is\n%s", tape.String())
+	}
 }

@@ -15,6 +15,7 @@ func (s State) Apply(e Event) State {
 	case Started:
 		s.Started, s.Autonomy = e, e.Autonomy
 		s.Mode, s.Initiative = protocol.Executing, protocol.AgentInitiative
+		s.portion.at = e.At
 	case Woke:
 		s.Mode, s.Initiative = protocol.Executing, protocol.AgentInitiative
 		s.Retry = Retry{}
@@ -24,7 +25,9 @@ func (s State) Apply(e Event) State {
 		s.Mode, s.Initiative = protocol.Done, protocol.DeveloperInitiative
 	case Ended:
 		s.Mode, s.Initiative, s.Ended = protocol.Done, protocol.DeveloperInitiative, true
-		s.Pause, s.Questions = nil, nil
+		s.Pause, s.Questions, s.Case, s.Failing = nil, nil, nil, nil
+	case FileEdited:
+		s.noteEdited(e)
 	case AutonomySet:
 		s.Autonomy = e.Level
 		s.note(autonomyNote(e.Level))
@@ -59,12 +62,16 @@ func (s State) Apply(e Event) State {
 	case Printed:
 		s.edit(e.Op, func(c *Call) { c.Op.Output = clip(c.Op.Output+e.Text, shownOutput) })
 	case Returned:
+		s.revertEnded(e)
 		s.end(e.Op, returned(e), e.Text)
 	case Stopping:
 		s.edit(e.Op, func(c *Call) { c.Stop = &e.By })
 	case Cancelled:
 		s.end(e.Op, cancelled(e), cancelledText(e))
 	case Lost:
+		if c, ok := s.call(e.Op); ok && c.Reverts != nil {
+			s.noteRevert(s.lostRevert(c))
+		}
 		s.end(e.Op, lost(e), s.lostText(e.Op))
 	case Froze:
 		s.edit(e.Op, func(c *Call) { c.Op.Status, c.Frozen = protocol.OpFrozen, true })
@@ -78,9 +85,12 @@ func (s State) Apply(e Event) State {
 	case Planned:
 		s = s.planned(e)
 	case Taken:
-		s.edit(e.Op, func(c *Call) { c.Taken, c.Conflicts, c.Obsolete = true, e.Conflicts, e.Cancelled })
+		s.edit(e.Op, func(c *Call) {
+			c.Taken, c.Conflicts, c.Obsolete, c.Reverted = true, e.Conflicts, e.Cancelled, e.Reverted
+		})
 	case StepChanged:
 		s.editStep(e.Step, func(t *protocol.Step) { t.Status, t.Verified = e.Status, e.Verified })
+		s.sinceCheckIn.reads = 0
 	case Steered:
 		s.Steers = append(slices.Clone(s.Steers), Steering{Steer: e.Steer, Context: e.Context, Unseen: e.Unseen, Waits: e.Waits})
 		s.counters.steers++
@@ -91,14 +101,15 @@ func (s State) Apply(e Event) State {
 	case Withdrawn:
 		s.dropSteer(e.Steer)
 	case Announced:
-		s.Decisions = append(slices.Clone(s.Decisions), e.Decision)
-		s.counters.decisions++
+		s = s.announcedState(e)
 	case Stood:
 		s.editDecision(e.Decision, func(d *protocol.Decision) { d.Status = protocol.DecisionStanding })
+		s = s.proposalDecided(e.Decision, true).decidedKind(e.Decision, true)
 	case Overridden:
 		s.editDecision(e.Decision, func(d *protocol.Decision) {
 			d.Status, d.Chosen = protocol.DecisionOverridden, e.Chosen
 		})
+		s = s.proposalDecided(e.Decision, false).decidedKind(e.Decision, false)
 	case Questioned:
 		s.Questions = append(slices.Clone(s.Questions), e.Questions...)
 		s.counters.questions += len(e.Questions)
@@ -114,12 +125,51 @@ func (s State) Apply(e Event) State {
 		s.Retry = Retry{}
 	case Decided:
 		s.Initiative, s.Took = protocol.AgentInitiative, true
+		s.Decided = s.decidedFiles(e.Option)
+		s.editCase(func(c *Case) { c.Running = false })
 		s.editPause(func(p *protocol.Pause) { p.Decision = e.Text })
 		s.words = s.words.add(e.Text)
 		s.note(decidedNote(e))
 	case Resumed:
-		s.Mode, s.Initiative, s.Pause, s.Took = protocol.Executing, protocol.AgentInitiative, nil, false
-		s.note(resumedNote)
+		s = s.resumed(e)
+	case Guarded:
+		s = s.guarded(e)
+	case Checked:
+		s = s.checked(e)
+	case Watched:
+		s = s.watched(e)
+	case Unwatched:
+		s = s.unwatched(e)
+	case Tripped:
+		s = s.tripped(e.Facts)
+	case InputsKept:
+		s = s.inputsKept(e)
+	case RanBefore:
+		s = s.ranBefore(e)
+	case Rerunning:
+		s.Took, s.Initiative = false, protocol.AgentInitiative
+		s.editCase(func(c *Case) { c.Running = true; c.Runs++ })
+	case ScenarioWanted:
+		s.counters.runs++
+		s.Wanted = append(slices.Clone(s.Wanted), e.Wanted)
+	case Compared:
+		s = s.compared(e)
+	case Uncompared:
+		s = s.uncompared(e)
+	case StillFailed:
+		s = s.stillFailed(e)
+	case AskedAside:
+		s = s.askedAside(e)
+	case AskedAsideAgain:
+		s = s.askedAsideAgain(e)
+	case CheckedIn:
+		s = s.checkedInState(e)
+	case AnsweredAside:
+		s = s.asideOver(SideAnswer{ID: e.ID, Answer: e.Answer})
+	case AsideFailed:
+		s = s.asideOver(SideAnswer{ID: e.ID, Failed: e.Text})
+	case Signalled:
+		s = s.signalled(e)
 	}
 	return s
 }
@@ -179,9 +229,9 @@ func (s State) compacted(e Compacted) State {
 
 func (s State) called(e Called) State {
 	s.Open = append(slices.Clone(s.Open), Call{
-		Op: e.Op, Arguments: e.Arguments, Background: e.Background, For: e.For, Steps: e.Steps,
+		Op: e.Op, Arguments: e.Arguments, Background: e.Background, For: e.For, Steps: e.Steps, Like: s.like(e), Reverts: e.Reverts,
 	})
-	if e.For == "" {
+	if e.For == "" && e.Reverts == nil {
 		s.Turn = append(slices.Clone(s.Turn), TurnCall{Op: e.Op.ID})
 	}
 	s.counters.ops++
@@ -259,6 +309,13 @@ func (s State) paused(e Paused) State {
 	s.Mode, s.Initiative, s.Took = protocol.Paused, protocol.DeveloperInitiative, false
 	p := e.Pause
 	s.Pause = &p
+	s.Case, s.Failing = nil, nil
+	if p.By != protocol.PausedByBudget { // what is used up counts anew after resume
+		s.Failing = tripwires(p.Facts)
+	}
+	if e.Scenario != "" {
+		s.Case = &Case{Scenario: e.Scenario, After: e.After}
+	}
 	s.counters.pauses++
 	s.counters.options += len(p.Options)
 	if e.Asks {
@@ -266,6 +323,23 @@ func (s State) paused(e Paused) State {
 		s.note(pauseNote(p))
 	}
 	return s
+}
+
+// resumed ends the pause: the agent goes on, and a budget that was used up counts anew.
+func (s State) resumed(e Resumed) State {
+	if s.Pause != nil && s.Pause.By == protocol.PausedByBudget {
+		s.portion, s.lastLike = spent{usage: s.Usage, at: e.At}, likes{}
+	}
+	s.Mode, s.Initiative, s.Pause, s.Took = protocol.Executing, protocol.AgentInitiative, nil, false
+	s.Case, s.Failing = nil, nil
+	s.note(resumedNote(e))
+	return s
+}
+
+// looksBehind says that a call which ends could have touched what is looked after.
+func (s State) looksBehind(c Call) bool {
+	began := c.Op.Status != protocol.OpQueued
+	return began && (changes(c.Op.Effect) || len(c.Touched) > 0) && (s.tripwired() || len(s.Watches) > 0)
 }
 
 func (s State) informed(e Informed) State {
@@ -287,7 +361,13 @@ func (s *State) end(id string, ended func(protocol.Operation) protocol.Operation
 	c := s.Open[i]
 	s.Open = slices.Delete(slices.Clone(s.Open), i, i+1)
 	op := ended(c.Op)
-	s.done = s.done.add(&Past{Op: op, Seq: s.Seq, Began: c.Began, Changes: c.Touched})
+	p := Past{Op: op, Seq: s.Seq, Began: c.Began, Changes: c.Touched, Reverted: c.Reverted, Conflicts: c.Conflicts}
+	s.done = s.done.add(&p)
+	s.countReverts(c, p)
+	s.lulled(op)
+	if s.looksBehind(c) {
+		s.Unchecked = append(slices.Clone(s.Unchecked), id)
+	}
 	if c.For != "" {
 		s.edit(c.For, func(by *Call) { by.Verified = append(slices.Clone(by.Verified), verification(s, c, op)) })
 		return

@@ -20,6 +20,7 @@ type (
 		Conflicts        words          `json:"conflicts"`
 		CancelOperations words          `json:"cancel_operations"`
 		RevertSteps      words          `json:"revert_steps"`
+		Tripwires        objects        `json:"tripwires"`
 	}
 	stepArgument struct {
 		ID        word    `json:"id"`
@@ -64,6 +65,28 @@ type (
 	finishArguments struct {
 		Summary  string `json:"summary"`
 		Evidence words  `json:"evidence"`
+	}
+	checkInArguments struct {
+		Verdict   string             `json:"verdict"`
+		NextSteps []nextArgument     `json:"next_steps"`
+		Questions []questionArgument `json:"questions"`
+		Brief     briefArgument      `json:"brief"`
+	}
+	nextArgument struct {
+		Step word   `json:"step"`
+		Text string `json:"text"`
+	}
+	briefArgument struct {
+		Goal        string         `json:"goal"`
+		Done        []doneArgument `json:"done"`
+		Remaining   words          `json:"remaining"`
+		Assumptions words          `json:"assumptions"`
+		Risks       words          `json:"risks"`
+	}
+	doneArgument struct {
+		Text              string `json:"text"`
+		EvidenceOperation word   `json:"evidence_operation"`
+		EvidenceCommand   string `json:"evidence_command"`
 	}
 	stopArguments struct {
 		Operation word `json:"operation"`
@@ -118,6 +141,18 @@ func (w *words) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
+// objects is a list of objects that a model may give as one; what is neither is none.
+type objects []json.RawMessage
+
+func (o *objects) UnmarshalJSON(b []byte) error {
+	if isObject(string(b)) {
+		*o = objects{bytes.Clone(b)}
+		return nil
+	}
+	_ = json.Unmarshal(b, (*[]json.RawMessage)(o)) // a plan is not refused for it
+	return nil
+}
+
 // UnmarshalJSON reads an option that a model gave as its title alone.
 func (o *optionArgument) UnmarshalJSON(b []byte) error {
 	type plain optionArgument
@@ -143,6 +178,24 @@ func (a *alternativeArgument) UnmarshalJSON(b []byte) error {
 		return nil
 	}
 	return json.Unmarshal(b, (*plain)(a))
+}
+
+// UnmarshalJSON reads a next step that a model gave as its text alone.
+func (n *nextArgument) UnmarshalJSON(b []byte) error {
+	type plain nextArgument
+	if json.Unmarshal(b, &n.Text) == nil {
+		return nil
+	}
+	return json.Unmarshal(b, (*plain)(n))
+}
+
+// UnmarshalJSON reads a claim that a model gave as its text alone.
+func (d *doneArgument) UnmarshalJSON(b []byte) error {
+	type plain doneArgument
+	if json.Unmarshal(b, &d.Text) == nil {
+		return nil
+	}
+	return json.Unmarshal(b, (*plain)(d))
 }
 
 // verify is {"command": …}; a model may give the command alone.

@@ -19,6 +19,7 @@ func (s State) Decide(in Input) ([]Event, error) {
 		return nil, err
 	}
 	m.settle()
+	m.notice()
 	return m.events, nil
 }
 
@@ -56,10 +57,14 @@ func (m *moment) react(in Input) error {
 		m.reopened()
 		return nil
 	case Replied:
-		m.replied(in)
+		if !m.asideReplied(in) {
+			m.replied(in)
+		}
 		return nil
 	case AskFailed:
-		m.askFailed(in)
+		if !m.asideFailed(in) {
+			m.askFailed(in)
+		}
 		return nil
 	case Outcome:
 		m.outcome(in)
@@ -72,6 +77,21 @@ func (m *moment) react(in Input) error {
 	case TimePassed:
 		m.timePassed()
 		return nil
+	case Edited:
+		m.fileEdited(in)
+		return nil
+	case Evaluated:
+		m.evaluated(in)
+		return nil
+	case Kept:
+		m.kept(in)
+		return nil
+	case Preceded:
+		m.preceded(in)
+		return nil
+	case Reran:
+		m.reran(in)
+		return nil
 	}
 	if err := m.refuseUnlessAlive(in); err != nil {
 		return err
@@ -83,14 +103,29 @@ func (m *moment) react(in Input) error {
 		return m.withdraw(in)
 	case Replan:
 		return m.replan(in)
+	case RevertOf:
+		return m.revert(in)
 	case Pause:
 		return m.pause(in)
 	case Resume:
-		return m.resume()
+		return m.resume(in)
 	case Decide:
 		return m.decide(in)
 	case SetAutonomy:
 		return m.setAutonomy(in)
+	case Configure:
+		m.configure(in.Guards)
+		return nil
+	case AddWatch:
+		return m.addWatch(in)
+	case RemoveWatch:
+		return m.removeWatch(in)
+	case RunScenario:
+		return m.runScenario(in)
+	case CheckIn:
+		return m.checkIn(in)
+	case AskAside:
+		return m.askAside(in)
 	case End:
 		m.end()
 		return nil
@@ -114,6 +149,8 @@ func requestName(in Input) string {
 		return "withdraw"
 	case Replan:
 		return "replan"
+	case RevertOf:
+		return "revert"
 	case Pause:
 		return "pause"
 	case Resume:
@@ -122,6 +159,16 @@ func requestName(in Input) string {
 		return "decide"
 	case SetAutonomy:
 		return "autonomy"
+	case Configure:
+		return "configure"
+	case AddWatch, RemoveWatch:
+		return "watch"
+	case RunScenario:
+		return "scenario"
+	case CheckIn:
+		return "checkIn"
+	case AskAside:
+		return "ask"
 	}
 	return "end"
 }
@@ -139,6 +186,7 @@ func (m *moment) start(in Start) error {
 	}
 	m.say(Started{ID: in.ID, At: m.at, Workspace: in.Workspace, Task: in.Task, Autonomy: level, Model: in.Model,
 		Trusted: in.Trusted, Context: in.Context, Instructions: in.Instructions, By: in.By})
+	m.configure(in.Guards)
 	return nil
 }
 
@@ -163,7 +211,7 @@ func (m *moment) setAutonomy(in SetAutonomy) error {
 	m.say(AutonomySet{level})
 	if level == protocol.High { // decisions stand at once
 		for _, d := range m.Decisions {
-			if d.Status == protocol.DecisionOpen {
+			if d.Status == protocol.DecisionOpen && !m.proposal(d.ID) {
 				m.say(Stood{d.ID})
 			}
 		}
@@ -195,6 +243,8 @@ func (m *moment) reopened() {
 	if m.Question != nil {
 		m.say(AskedInVain{Question: m.Question.ID, At: m.at, Why: FailCut, Text: "the daemon ended while the model answered"})
 	}
+	m.caseLost()
+	m.asidesLost()
 	if !m.validTalk() { // records of the journal are missing: no server would take the conversation
 		m.say(Compacted{Messages: m.brief()})
 	}
@@ -202,7 +252,7 @@ func (m *moment) reopened() {
 		m.say(Paused{Pause: protocol.Pause{ID: m.nextPause(), By: protocol.PausedByRecovery, Reason: recoveryReason, Facts: facts}})
 	}
 	if m.goesOn() {
-		m.say(Resumed{Pause: m.Pause.ID})
+		m.say(Resumed{Pause: m.Pause.ID, At: m.at})
 	}
 }
 
@@ -259,6 +309,7 @@ func (m *moment) timePassed() {
 			m.say(Stood{d.ID})
 		}
 	}
+	m.stopSpending()
 }
 
 // outcome closes a call that ran. One that is not open any more, or whose job is over, is
@@ -274,9 +325,15 @@ func (m *moment) outcome(in Outcome) {
 			m.unverify(c, in.Changes)
 		}
 	}
+	if len(in.Findings) > 0 { // a condition on what it was about to touch
+		defer m.trip(in.Findings, []string{in.Op})
+	}
 	switch {
 	case c.Op.Tool == toolUpdatePlan && !c.Taken:
 		m.revertsEnded(c, in)
+		return
+	case c.Reverts != nil && !in.Cancelled:
+		m.revertReturned(c, in)
 		return
 	case in.Cancelled:
 		m.say(Cancelled{Op: in.Op, At: m.at, By: m.stoppedBy(c), Partial: true, Text: in.Text, Output: in.Output, ExitCode: in.ExitCode})

@@ -104,8 +104,9 @@ type (
 		Op         protocol.Operation `json:"op"`
 		Arguments  string             `json:"arguments"`
 		Background bool               `json:"background,omitempty"`
-		For        string             `json:"for,omitempty"`   // the call that caused a verification
-		Steps      []string           `json:"steps,omitempty"` // what a verification is for
+		For        string             `json:"for,omitempty"`     // the call that caused a verification
+		Steps      []string           `json:"steps,omitempty"`   // what a verification is for
+		Reverts    *Target            `json:"reverts,omitempty"` // what a revert by hand takes back
 	}
 	// Began says that a call runs.
 	Began struct {
@@ -130,6 +131,9 @@ type (
 		Text     string    `json:"text"`
 		Output   string    `json:"output,omitempty"`
 		ExitCode *int      `json:"exitCode,omitempty"`
+		// Of a revert: what became of each file, and why some stay, in sentences.
+		Reverted  []RevertedFile `json:"reverted,omitempty"`
+		Conflicts []string       `json:"conflicts,omitempty"`
 	}
 	// Stopping says that a running call has been told to end.
 	Stopping struct {
@@ -176,9 +180,10 @@ type (
 	}
 	// Taken says that the plan of a call stands; the call ends when its verifications have.
 	Taken struct {
-		Op        string   `json:"op"`
-		Conflicts []string `json:"conflicts,omitempty"`
-		Cancelled []string `json:"cancelled,omitempty"`
+		Op        string         `json:"op"`
+		Conflicts []string       `json:"conflicts,omitempty"`
+		Cancelled []string       `json:"cancelled,omitempty"`
+		Reverted  []RevertedFile `json:"reverted,omitempty"` // where it took edits back
 	}
 	// StepChanged is progress within a revision.
 	StepChanged struct {
@@ -225,6 +230,8 @@ type (
 	// Announced is a choice that the agent said aloud.
 	Announced struct {
 		Decision protocol.Decision `json:"decision"`
+		Kind     string            `json:"kind,omitempty"`     // what it has in common with others
+		Tripwire *ProposedTripwire `json:"tripwire,omitempty"` // what is decided, where that is a stop condition
 	}
 	// Stood says that a decision stands.
 	Stood struct {
@@ -247,8 +254,10 @@ type (
 	}
 	// Paused is a tactical pause. Asks says that the agent is asked for facts.
 	Paused struct {
-		Pause protocol.Pause `json:"pause"`
-		Asks  bool           `json:"asks,omitempty"`
+		Pause    protocol.Pause `json:"pause"`
+		Asks     bool           `json:"asks,omitempty"`
+		Scenario string         `json:"scenario,omitempty"` // what can run again
+		After    []string       `json:"after,omitempty"`    // the operations behind which a condition tripped
 	}
 	// Informed is the agent's account in a pause: facts, a likely cause and options.
 	Informed struct {
@@ -266,9 +275,12 @@ type (
 		Option string `json:"option,omitempty"`
 		Text   string `json:"text"`
 	}
-	// Resumed ends a pause.
+	// Resumed ends a pause. Failing are the stop conditions that do not hold all the same.
 	Resumed struct {
-		Pause string `json:"pause"`
+		Pause   string    `json:"pause"`
+		At      time.Time `json:"at,omitzero"`
+		Drift   []string  `json:"drift,omitempty"`
+		Failing []string  `json:"failing,omitempty"`
 	}
 )
 
@@ -278,6 +290,7 @@ func (Waited) event()           {}
 func (Finished) event()         {}
 func (Ended) event()            {}
 func (AutonomySet) event()      {}
+func (FileEdited) event()       {}
 func (Asked) event()            {}
 func (Answered) event()         {}
 func (Cut) event()              {}
@@ -329,6 +342,8 @@ func Kind(e Event) string {
 		return "ended"
 	case AutonomySet:
 		return "autonomySet"
+	case FileEdited:
+		return "fileEdited"
 	case Asked:
 		return "asked"
 	case Answered:
@@ -399,6 +414,42 @@ func Kind(e Event) string {
 		return "decided"
 	case Resumed:
 		return "resumed"
+	case Guarded:
+		return "guarded"
+	case Checked:
+		return "checked"
+	case Watched:
+		return "watched"
+	case Unwatched:
+		return "unwatched"
+	case Tripped:
+		return "tripped"
+	case InputsKept:
+		return "inputsKept"
+	case RanBefore:
+		return "ranBefore"
+	case Rerunning:
+		return "rerunning"
+	case ScenarioWanted:
+		return "scenarioWanted"
+	case Compared:
+		return "compared"
+	case Uncompared:
+		return "uncompared"
+	case StillFailed:
+		return "stillFailed"
+	case AskedAside:
+		return "askedAside"
+	case AskedAsideAgain:
+		return "askedAsideAgain"
+	case CheckedIn:
+		return "checkedIn"
+	case AnsweredAside:
+		return "answeredAside"
+	case AsideFailed:
+		return "asideFailed"
+	case Signalled:
+		return "signalled"
 	}
 	panic(fmt.Sprintf("event %T has no kind", e)) // a sealed type: the test walks all of them
 }
@@ -418,6 +469,8 @@ func Decode(kind string, data []byte) (Event, error) {
 		return decode[Ended](data)
 	case "autonomySet":
 		return decode[AutonomySet](data)
+	case "fileEdited":
+		return decode[FileEdited](data)
 	case "asked":
 		return decode[Asked](data)
 	case "answered":
@@ -488,6 +541,42 @@ func Decode(kind string, data []byte) (Event, error) {
 		return decode[Decided](data)
 	case "resumed":
 		return decode[Resumed](data)
+	case "guarded":
+		return decode[Guarded](data)
+	case "checked":
+		return decode[Checked](data)
+	case "watched":
+		return decode[Watched](data)
+	case "unwatched":
+		return decode[Unwatched](data)
+	case "tripped":
+		return decode[Tripped](data)
+	case "inputsKept":
+		return decode[InputsKept](data)
+	case "ranBefore":
+		return decode[RanBefore](data)
+	case "rerunning":
+		return decode[Rerunning](data)
+	case "scenarioWanted":
+		return decode[ScenarioWanted](data)
+	case "compared":
+		return decode[Compared](data)
+	case "uncompared":
+		return decode[Uncompared](data)
+	case "stillFailed":
+		return decode[StillFailed](data)
+	case "askedAside":
+		return decode[AskedAside](data)
+	case "askedAsideAgain":
+		return decode[AskedAsideAgain](data)
+	case "checkedIn":
+		return decode[CheckedIn](data)
+	case "answeredAside":
+		return decode[AnsweredAside](data)
+	case "asideFailed":
+		return decode[AsideFailed](data)
+	case "signalled":
+		return decode[Signalled](data)
 	}
 	return nil, fmt.Errorf("event of kind %q: this version does not know it", kind)
 }

@@ -11,6 +11,8 @@ func (s State) nextThought() string  { return fmt.Sprintf("th%07d", s.counters.o
 func (s State) nextSteer() string    { return fmt.Sprintf("t%d", s.counters.steers+1) }
 func (s State) nextDecision() string { return fmt.Sprintf("d%d", s.counters.decisions+1) }
 func (s State) nextPause() string    { return fmt.Sprintf("p%d", s.counters.pauses+1) }
+func (s State) nextCheckIn() string  { return fmt.Sprintf("c%d", s.counters.asides+1) }
+func (s State) nextAside() string    { return fmt.Sprintf("a%d", s.counters.asides+1) }
 
 // nextStep is an id for a step that came without one; it is free in the whole history of the plan.
 func (s State) nextStep(taken int) string { return fmt.Sprintf("s%d", s.counters.steps+1+taken) }

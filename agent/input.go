@@ -37,6 +37,7 @@ type (
 		Trusted      bool
 		Context      []protocol.Location
 		Instructions []Instruction
+		Guards       Guards
 		By           string
 	}
 	// Steer says something to the agent.
@@ -56,19 +57,27 @@ type (
 		Edits  []protocol.PlanEdit
 		Reason string
 	}
+	// RevertOf takes back by hand what was done in a step, in an operation or for a steer: one is named.
+	RevertOf struct{ Step, Operation, Steer string }
 	// Pause stops everything of effect write or execute.
 	Pause struct {
 		Reason string
 		End    bool // end running commands instead of freezing them
 		Closed bool // nobody asks for it: the daemon ends, and the session with it
 	}
-	// Resume ends a pause.
-	Resume struct{}
+	// Resume ends a pause. Drift are the live inputs that have moved since the snapshot of this
+	// pause, in sentences; it has to be acknowledged.
+	Resume struct {
+		Pause        string // the one whose drift was looked at; "" where there is no snapshot
+		Drift        []string
+		Acknowledged bool
+	}
 	// Decide answers a pause, a decision or a question.
 	Decide struct {
 		Pause, Decision, Question string
 		Option, Text              string
 		Reject                    bool
+		By                        string
 	}
 	// SetAutonomy sets the level of autonomy.
 	SetAutonomy struct{ Level protocol.Autonomy }
@@ -102,7 +111,9 @@ type (
 		Output    string // for the developer, bounded
 		ExitCode  *int
 		Changes   []Change
-		Conflicts []string // of a revert
+		Conflicts []string       // of a revert
+		Reverted  []RevertedFile // by a revert, as far as it came
+		Findings  []Finding      // stop conditions that kept it from being done
 	}
 	// Said is what a running command has written since it was last told, bounded.
 	Said struct {
@@ -163,6 +174,7 @@ func (Start) input()       {}
 func (Steer) input()       {}
 func (Withdraw) input()    {}
 func (Replan) input()      {}
+func (RevertOf) input()    {}
 func (Pause) input()       {}
 func (Resume) input()      {}
 func (Decide) input()      {}

@@ -1,6 +1,10 @@
 package agent
 
-import "tandem/protocol"
+import (
+	"strings"
+
+	"tandem/protocol"
+)
 
 // Notification is what clients are told of one event: its method, and its params as the
 // event left them. It is a function of the events alone, so a client that comes later is told
@@ -53,6 +57,10 @@ func (s State) Notify(before State, e Event) (Notification, bool) {
 		return s.decided(head, e.Decision)
 	case Overridden:
 		return s.decided(head, e.Decision)
+	case Watched:
+		return note(protocol.NoteWatched, protocol.WatchedParams{Event: head, Watch: e.Watch})
+	case Compared:
+		return note(protocol.NoteScenarioRan, protocol.ScenarioRanParams{Event: head, Comparison: s.viewComparison(e.Comparison)})
 	case Used:
 		return note(protocol.NoteUsage, protocol.UsageParams{Event: head, Usage: e.Usage})
 	}
@@ -76,10 +84,20 @@ func changesMode(e Event) (reason string, ok bool) {
 		return e.Why, true
 	case Paused:
 		return e.Pause.Reason, true
+	case Signalled:
+		return "a check-in may help: " + e.Text, true
 	case Compacted:
 		return "the conversation became too long for the model and begins anew with a brief", true
 	case Yielded:
 		return e.Reason, true
+	case Rerunning:
+		return "the change is made; " + e.Scenario + " runs again on the same input", true
+	case Uncompared:
+		return e.Broken, e.ID == ""
+	case StillFailed:
+		return "still failing: " + strings.Join(tripwires(e.Facts), ", "), true
+	case Tripped, InputsKept, RanBefore:
+		return "", true
 	case Woke, Questioned, QuestionAnswered, Informed, Decided, Resumed:
 		return "", true
 	}

@@ -1,7 +1,9 @@
 package agent
 
 import (
+	"encoding/json"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 
@@ -21,21 +23,27 @@ func (m *moment) pause(in Pause) error {
 	if in.Closed {
 		p.By, p.Reason = protocol.PausedByRecovery, closedReason
 	}
-	m.beginPause(p, in.Reason != "", in.End)
+	e := Paused{Pause: p, Asks: in.Reason != ""}
+	if e.Asks {
+		e.Scenario = m.soleScenario()
+	}
+	m.beginPause(e, in.End)
 	return nil
 }
 
 // beginPause stops everything that changes something: what had not begun waits (or is
 // cancelled, where the agent is asked to think anew), what runs is frozen or ended.
-func (m *moment) beginPause(p protocol.Pause, asks, end bool) {
+func (m *moment) beginPause(e Paused, end bool) {
+	p := &e.Pause
 	by := protocol.CancelledBy{Kind: protocol.ByPause, ID: p.ID}
-	if asks {
+	if e.Asks {
 		m.cutQuestion(by)
 	}
 	for _, c := range slices.Clone(m.Open) {
 		switch {
+		case c.Reverts != nil && p.By != protocol.PausedByRecovery: // the developer's own
 		case c.Op.Status == protocol.OpQueued:
-			if asks || p.By != protocol.PausedByDeveloper {
+			if e.Asks || p.By != protocol.PausedByDeveloper {
 				m.cancel(c, by)
 			}
 		case c.Op.Effect != protocol.EffectExecute || c.Stop != nil:
@@ -45,7 +53,7 @@ func (m *moment) beginPause(p protocol.Pause, asks, end bool) {
 			p.Frozen = append(p.Frozen, c.Op.ID)
 		}
 	}
-	m.say(Paused{Pause: p, Asks: asks})
+	m.say(e)
 	for _, id := range p.Frozen {
 		m.say(Froze{id})
 	}
@@ -61,15 +69,19 @@ func (m *moment) freeze() {
 	}
 }
 
-// resume is always the developer's.
-func (m *moment) resume() error {
+// resume is always the developer's. It is free to them while a condition fails; that live inputs
+// have moved since the snapshot they have to acknowledge.
+func (m *moment) resume(in Resume) error {
 	if m.Mode != protocol.Paused {
 		return &protocol.Error{Kind: protocol.WrongMode, Mode: m.Mode, Text: fmt.Sprintf("resume: the session is not paused, it is %s", m.Mode)}
+	}
+	if len(in.Drift) > 0 && in.Pause == m.Pause.ID && !in.Acknowledged {
+		return protocol.Errorf(protocol.DriftUnacknowledged, "resume: the live inputs have moved since the pause began: %s; look first, or resume with acknowledgeDrift", strings.Join(in.Drift, "; "))
 	}
 	if m.Initiative == protocol.AgentInitiative {
 		m.dropTheTalk()
 	}
-	m.say(Resumed{Pause: m.Pause.ID})
+	m.say(Resumed{Pause: m.Pause.ID, At: m.at, Drift: in.Drift, Failing: m.Failing})
 	for _, c := range m.Open {
 		if c.Frozen {
 			m.say(Thawed{c.Op.ID})
@@ -129,6 +141,37 @@ func (m *moment) decidePause(in Decide) error {
 	return nil
 }
 
+// decidedFiles are the files that an option names, as paths of the workspace.
+func (s State) decidedFiles(option string) []string {
+	if s.Pause == nil || option == "" {
+		return nil
+	}
+	i := slices.IndexFunc(s.Pause.Options, func(o protocol.Option) bool { return o.ID == option })
+	if i < 0 {
+		return nil
+	}
+	return s.Paths(s.Pause.Options[i].Files)
+}
+
+// undecided says why a call that changes a file goes beyond what the developer decided; "" where it
+// does not. A decision that names no file leaves that to the agent.
+func (s State) undecided(c Call) string {
+	if !s.Took || len(s.Decided) == 0 || c.Op.Effect != protocol.EffectWrite {
+		return ""
+	}
+	var args struct{ Path, From, To string }
+	if json.Unmarshal([]byte(c.Arguments), &args) != nil {
+		return ""
+	}
+	for _, file := range []string{args.Path, args.From, args.To} {
+		name := relative(s.Started.Workspace, path.Clean(file))
+		if file != "" && !slices.ContainsFunc(s.Decided, func(d string) bool { return name == d || strings.HasPrefix(name, strings.TrimSuffix(d, "/")+"/") }) {
+			return fmt.Sprintf("refused: the developer decided to change %s, not %s. Change what was decided; where more is needed, say so with call_pause and an option that names it.", strings.Join(s.Decided, ", "), file)
+		}
+	}
+	return ""
+}
+
 // decideDecision keeps a decision, or overrides it: then it is a steer with that decision as its scope.
 func (m *moment) decideDecision(in Decide) error {
 	d, ok := m.State.decision(in.Decision)
@@ -137,6 +180,9 @@ func (m *moment) decideDecision(in Decide) error {
 	}
 	if d.Status == protocol.DecisionOverridden {
 		return protocol.Errorf(protocol.WrongMode, "decisionId: %q is overridden already; steer instead", d.Summary)
+	}
+	if m.proposal(d.ID) {
+		return m.decideProposal(d, in)
 	}
 	words := strings.TrimSpace(in.Text)
 	if in.Option == "" && words == "" && !in.Reject {
@@ -154,7 +200,7 @@ func (m *moment) decideDecision(in Decide) error {
 		text = fmt.Sprintf("Not «%s»: take «%s».", d.Summary, d.Alternatives[i].Title)
 	}
 	m.say(Overridden{Decision: d.ID, Chosen: in.Option})
-	return m.steer(Steer{Text: joined(text, words), Scope: &protocol.Scope{DecisionID: d.ID}})
+	return m.steer(Steer{Text: joined(text, words), Scope: &protocol.Scope{DecisionID: d.ID}, By: in.By})
 }
 
 func (m *moment) decideQuestion(in Decide) error {

@@ -24,8 +24,8 @@ func (m *moment) updatePlan(c Call) {
 		return
 	}
 	m.say(Began{Op: c.Op.ID, At: m.at})
-	if len(m.reverts(args)) == 0 {
-		m.takePlan(c.Op.ID, args, nil)
+	if len(m.planReverts(args)) == 0 {
+		m.takePlan(c.Op.ID, args, Outcome{})
 	}
 }
 
@@ -45,15 +45,17 @@ func (m *moment) revertsEnded(c Call, in Outcome) {
 		conflicts = append(conflicts, "the edits could not be taken back: "+in.Text)
 	}
 	if m.Plan.Revision != c.Base {
-		m.refuse(c, strings.Join(append([]string{fmt.Sprintf("the plan became revision %d while edits were taken back, and stands as it is", m.Plan.Revision)}, conflicts...), "\n"))
+		why := strings.Join(append([]string{fmt.Sprintf("the plan became revision %d while edits were taken back, and stands as it is", m.Plan.Revision)}, conflicts...), "\n")
+		m.say(Returned{Op: c.Op.ID, At: m.at, Failed: true, Text: why, Output: why, Reverted: in.Reverted})
 		return
 	}
-	m.takePlan(c.Op.ID, args, conflicts)
+	in.Conflicts = conflicts
+	m.takePlan(c.Op.ID, args, in)
 }
 
-// reverts are the operations whose edits a plan takes back: those of the steps it names. What
+// planReverts are the operations whose edits a plan takes back: those of the steps it names. What
 // was itself taken back by a plan stays taken back.
-func (s State) reverts(args planArguments) []Past {
+func (s State) planReverts(args planArguments) []Past {
 	var out []Past
 	if len(args.RevertSteps) == 0 {
 		return nil
@@ -66,17 +68,17 @@ func (s State) reverts(args planArguments) []Past {
 	return out
 }
 
-// takePlan makes the agent's plan stand.
-func (m *moment) takePlan(op string, args planArguments, clashes []string) {
+// takePlan makes the agent's plan stand; back says how the edits that it takes back were.
+func (m *moment) takePlan(op string, args planArguments, back Outcome) {
 	c, _ := m.call(op)
 	e, err := m.propose(args, c.Answers)
 	if err != nil {
 		m.refuse(c, err.Error())
 		return
 	}
-	e.Conflicts = append(e.Conflicts, clashes...)
+	e.Conflicts = append(e.Conflicts, back.Conflicts...)
 	for _, id := range args.RevertSteps {
-		if slices.ContainsFunc(m.reverts(args), func(p Past) bool { return p.Op.StepID == id }) {
+		if slices.ContainsFunc(m.planReverts(args), func(p Past) bool { return p.Op.StepID == id }) {
 			e.Diff.Reverted = append(e.Diff.Reverted, id)
 		}
 	}
@@ -86,7 +88,7 @@ func (m *moment) takePlan(op string, args planArguments, clashes []string) {
 	} else {
 		m.progress(e.Plan)
 	}
-	m.say(Taken{Op: op, Conflicts: clashes, Cancelled: e.Cancelled})
+	m.say(Taken{Op: op, Conflicts: back.Conflicts, Cancelled: e.Cancelled, Reverted: back.Reverted})
 	for _, id := range e.Cancelled {
 		if c, ok := m.call(id); ok {
 			m.cancel(c, protocol.CancelledBy{Kind: protocol.ByReplan, ID: strconv.Itoa(e.Plan.Revision)})
@@ -97,13 +99,14 @@ func (m *moment) takePlan(op string, args planArguments, clashes []string) {
 			m.say(Applied{Steer: id, Revision: e.Plan.Revision})
 		}
 	}
+	m.proposeTripwires(c.Op.StepID, args.Tripwires)
 	m.verify(op, e.Claims)
 }
 
 // obsolete are the running operations that the agent names as useless, and those that run on.
 func (s State) obsolete(named []string) (cancelled, kept []string) {
 	for _, c := range s.Open {
-		if c.Op.Status == protocol.OpQueued || c.Stop != nil || c.Op.Tool == toolUpdatePlan {
+		if c.Op.Status == protocol.OpQueued || c.Stop != nil || c.Op.Tool == toolUpdatePlan || c.Reverts != nil {
 			continue
 		}
 		if slices.Contains(named, c.Op.ID) {
@@ -289,6 +292,10 @@ func moved(before, after []protocol.Step) bool {
 	return !slices.EqualFunc(standing(before), standing(after), func(a, b protocol.Step) bool { return a.ID == b.ID })
 }
 
+// PlanDiff is what became of the steps of a plan from one revision to another, earlier or later
+// one. Dropped steps count as not there; status and proof are not part of it.
+func PlanDiff(before, after []protocol.Step) protocol.Diff { return diff(before, after) }
+
 // diff is what became of the plan's steps. The statuses are not part of it.
 func diff(before, after []protocol.Step) protocol.Diff {
 	var d protocol.Diff
@@ -340,8 +347,11 @@ func affects(c Call, t protocol.Step, files []Change) bool {
 	return changes(c.Op.Effect) && t.ID == c.Op.StepID || touches(t, files) || slices.Contains(revertedBy(c), t.ID)
 }
 
-// revertedBy are the steps whose edits a call of update_plan takes back.
+// revertedBy are the steps whose edits a call takes back: a revert by hand, or update_plan.
 func revertedBy(c Call) []string {
+	if c.Reverts != nil {
+		return c.Reverts.Steps
+	}
 	var args planArguments
 	if c.Op.Tool != toolUpdatePlan || arguments(toolUpdatePlan, c.Arguments, &args) != nil {
 		return nil

@@ -20,7 +20,7 @@ func TestAnyOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r := &random{T: t, world: newWorld()}
 		level := rapid.SampledFrom([]protocol.Autonomy{protocol.Close, protocol.Balanced, protocol.High}).Draw(t, "autonomy")
-		r.send(Start{ID: "x", Workspace: "file:///w", Task: "Do it", Autonomy: level, Trusted: !r.oneIn(8), By: "me"})
+		r.send(Start{ID: "x", Workspace: "file:///w", Task: "Do it", Autonomy: level, Trusted: !r.oneIn(8), Guards: r.guards(), By: "me"})
 		for range rapid.IntRange(1, 40).Draw(t, "inputs") {
 			r.send(r.input())
 		}
@@ -32,7 +32,7 @@ func TestAnyOrder(t *testing.T) {
 func TestAnyCut(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r := &random{T: t, world: newWorld()}
-		r.send(Start{ID: "x", Workspace: "file:///w", Task: "Do it", Trusted: true})
+		r.send(Start{ID: "x", Workspace: "file:///w", Task: "Do it", Trusted: true, Guards: r.guards()})
 		for range rapid.IntRange(1, 25).Draw(t, "inputs") {
 			r.send(r.input())
 		}
@@ -62,7 +62,7 @@ func TestAnyInput(t *testing.T) {
 func TestAnyGap(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r := &random{T: t, world: newWorld()}
-		r.send(Start{ID: "x", Workspace: "file:///w", Task: "Do it", Trusted: true})
+		r.send(Start{ID: "x", Workspace: "file:///w", Task: "Do it", Trusted: true, Guards: r.guards()})
 		for range rapid.IntRange(1, 25).Draw(t, "inputs") {
 			r.send(r.input())
 		}
@@ -149,11 +149,17 @@ func (r *random) input() Input {
 }
 
 func (r *random) report(w Work) Input {
+	if in := r.guarding(w); in != nil {
+		return in
+	}
 	switch job := w.Job.(type) {
 	case Ask:
 		if r.oneIn(6) {
 			why := rapid.SampledFrom([]Failure{FailBusy, FailCut, FailUnsupported, FailContext, FailFinal}).Draw(r.T, "why")
 			return AskFailed{Question: w.ID, Why: why, Text: "no", Wait: time.Duration(rapid.IntRange(0, 5).Draw(r.T, "wait")) * time.Second}
+		}
+		if a, ok := r.world.state.aside(w.ID); ok && r.oneIn(2) {
+			return asideReply(w.ID, a)
 		}
 		return r.answer(w.ID, job.Force)
 	case Wait:
@@ -175,6 +181,9 @@ func (r *random) report(w Work) Input {
 	}
 	if r.oneIn(3) {
 		out.Conflicts = []string{"a.go"}
+	}
+	if r.oneIn(2) {
+		out.Reverted = []RevertedFile{{"a.go", r.among("restored", "same", revertConflict)}, {"b.go", r.among("deleted", revertConflict)}}
 	}
 	return out
 }
@@ -259,8 +268,19 @@ func (r *random) developer() Input {
 	case 14:
 		return TimePassed{}
 	}
-	if r.oneIn(20) {
+	switch {
+	case r.oneIn(3):
+		return revertOf(r.among("s1", "s2", "s3", "t1", r.anyOp(), r.anyOp()))
+	case r.oneIn(4):
+		return Edited{Path: r.among("a.go", "b.go"), By: "vscode"}
+	case r.oneIn(20):
 		return End{}
+	case r.oneIn(3):
+		return r.guard()
+	case r.oneIn(2):
+		return CheckIn{Text: r.among("", "where are you?")}
+	case r.oneIn(2):
+		return AskAside{Question: r.among("", "why?")}
 	}
 	return Resume{}
 }
@@ -320,6 +340,9 @@ func (r *random) nonsense() Input {
 	case 13:
 		return Reopened{}
 	case 14:
+		if r.oneIn(2) {
+			return RevertOf{Step: id, Operation: r.among("", id), Steer: r.among("", id)}
+		}
 		return nil
 	}
 	return TimePassed{}

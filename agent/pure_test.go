@@ -15,7 +15,7 @@ import (
 // TestPure keeps this package free of everything that could differ between a live session and
 // its replay: clocks, randomness, goroutines, channels, the order of maps, the world outside.
 func TestPure(t *testing.T) {
-	allowed := []string{"bytes", "cmp", "encoding/json", "errors", "fmt", "net/url", "slices", "strconv", "strings",
+	allowed := []string{"bytes", "cmp", "encoding/json", "errors", "fmt", "net/url", "path", "slices", "strconv", "strings",
 		"tandem/protocol", "time", "unicode/utf8"}
 	clocks := []string{"Now", "Since", "Until", "After", "AfterFunc", "Sleep", "Tick", "NewTicker", "NewTimer", "LoadLocation", "Local"}
 	walk(t, ".", func(path string, n ast.Node) string {

@@ -41,6 +41,7 @@ func (m *moment) replan(in Replan) error {
 func (s State) obsoleteBy(dropped []string) (cancelled, kept []string) {
 	for _, c := range s.Open {
 		switch {
+		case c.Reverts != nil: // the developer's own
 		case c.Op.Status == protocol.OpQueued,
 			c.Stop == nil && c.Op.Effect == protocol.EffectExecute && slices.Contains(dropped, c.Op.StepID):
 			cancelled = append(cancelled, c.Op.ID)

@@ -33,8 +33,10 @@ func (m *moment) replied(in Replied) {
 	if m.Plan.Revision == 0 && works(in.Calls) && !makesPlan(in.Calls) && m.Mode == protocol.Executing {
 		m.unplanned()
 	}
+	var coming []string // the steps of plans that the answer makes before a call
 	for _, c := range in.Calls {
-		m.queue(c)
+		m.queue(c, coming)
+		coming = append(coming, stepsIn(c)...)
 	}
 	switch {
 	case m.owesPlan() && !makesPlan(in.Calls):
@@ -69,11 +71,25 @@ func works(calls []ModelCall) bool {
 	return slices.ContainsFunc(calls, func(c ModelCall) bool { return effect(c.Name) != protocol.EffectNone })
 }
 
-// queue puts a call of the model in the queue.
-func (m *moment) queue(c ModelCall) {
+// stepsIn are the steps that a call makes a plan of; none where it makes none.
+func stepsIn(c ModelCall) []string {
+	var args planArguments
+	if c.Name != toolUpdatePlan || arguments(toolUpdatePlan, c.Arguments, &args) != nil {
+		return nil
+	}
+	var out []string
+	for _, t := range args.Steps {
+		out = append(out, string(t.ID))
+	}
+	return out
+}
+
+// queue puts a call of the model in the queue. Its step may be one of a plan that comes before it
+// in the same answer.
+func (m *moment) queue(c ModelCall, coming []string) {
 	common := common(c.Arguments)
 	step := string(common.Step)
-	if _, ok := m.step(step); !ok {
+	if _, ok := m.step(step); !ok && (step == "" || !slices.Contains(coming, step)) {
 		step = m.activeStep()
 	}
 	intent := strings.TrimSpace(common.Intent)
@@ -121,6 +137,10 @@ func (m *moment) turnEnds(reason string) {
 
 // yield ends the agent's say in a pause.
 func (m *moment) yield(reason string) {
+	if reason == "" && m.canRerun() {
+		m.rerun()
+		return
+	}
 	m.say(Yielded{Reason: reason})
 	m.freeze()
 }

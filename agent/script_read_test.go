@@ -61,6 +61,17 @@ func scope(id string) *protocol.Scope {
 }
 
 // edits reads a developer's edits of the plan, with ; between them.
+// revertOf is a revert of what an id names.
+func revertOf(id string) RevertOf {
+	switch {
+	case strings.HasPrefix(id, "op"), strings.HasPrefix(id, "th"):
+		return RevertOf{Operation: id}
+	case strings.HasPrefix(id, "t"):
+		return RevertOf{Steer: id}
+	}
+	return RevertOf{Step: id}
+}
+
 func edits(text string) []protocol.PlanEdit {
 	var out []protocol.PlanEdit
 	for _, one := range strings.Split(text, ";") {
@@ -202,6 +213,9 @@ func showEvent(e Event) string {
 	if text := showPlanning(e); text != "" {
 		return text
 	}
+	if text := showGuarded(e); text != "" {
+		return text
+	}
 	return showTalking(e)
 }
 
@@ -209,7 +223,7 @@ func showOperation(e Event) string {
 	switch e := e.(type) {
 	case Called:
 		return fields("called", e.Op.ID, e.Op.Tool, quoted(e.Op.Target), e.Op.Effect, named("step", nonEmpty(e.Op.StepID)),
-			flagged("background", e.Background), named("for", nonEmpty(e.For)), named("steps", e.Steps))
+			flagged("background", e.Background), named("for", nonEmpty(e.For)), named("steps", e.Steps), takesBack(e.Reverts))
 	case Began:
 		return fields("began", e.Op)
 	case Changed:
@@ -221,7 +235,11 @@ func showOperation(e Event) string {
 	case Printed:
 		return fields("printed", e.Op, quoted(e.Text))
 	case Returned:
-		return fields("returned", e.Op, flagged("failed", e.Failed), quoted(e.Text), exit(e.ExitCode))
+		var files []string
+		for _, f := range e.Reverted {
+			files = append(files, f.Path+"_"+f.Status)
+		}
+		return fields("returned", e.Op, flagged("failed", e.Failed), quoted(e.Text), exit(e.ExitCode), named("reverted", files), named("conflicts", e.Conflicts))
 	case Stopping:
 		return fields("stopping", e.Op, by(e.By))
 	case Cancelled:
@@ -283,7 +301,7 @@ func showTalking(e Event) string {
 	case QuestionAnswered:
 		return fields("questionAnswered", e.Question, named("option", nonEmpty(e.Option)), quoted(e.Text))
 	case Paused:
-		return fields("paused", showPause(e.Pause), flagged("asks", e.Asks))
+		return fields("paused", showPause(e.Pause), flagged("asks", e.Asks), named("scenario", nonEmpty(e.Scenario)))
 	case Informed:
 		return fields("informed", showPause(protocol.Pause{Facts: e.Facts, LikelyCause: e.LikelyCause, Options: e.Options}))
 	case Yielded:
@@ -291,9 +309,16 @@ func showTalking(e Event) string {
 	case Decided:
 		return fields("decided", e.Pause, named("option", nonEmpty(e.Option)), quoted(e.Text))
 	case Resumed:
-		return fields("resumed", e.Pause)
+		return fields("resumed", e.Pause, named("drift", e.Drift), named("failing", e.Failing))
 	}
 	return Kind(e)
+}
+
+func takesBack(t *Target) string {
+	if t == nil {
+		return ""
+	}
+	return fields(flagged("by hand", true), named("of", t.Steps))
 }
 
 func nonEmpty(s string) []string {

@@ -169,6 +169,9 @@ func (p *player) showWork(w Work) string {
 	switch job := w.Job.(type) {
 	case Ask:
 		text := w.ID + " ask"
+		if job.Silent {
+			text += " silent"
+		}
 		if job.Force != "" {
 			text += " force=" + job.Force
 		}
@@ -186,6 +189,12 @@ func (p *player) showWork(w Work) string {
 		return text
 	case Wait:
 		return "wait until +" + job.Until.Sub(morning).String()
+	case Check:
+		return fields(w.ID, strings.Join(idsOf(job.After), ","))
+	case KeepInputs, RunBefore:
+		return w.ID
+	case Rerun:
+		return fields(w.ID, job.Scenario, named("snapshot", nonEmpty(job.Snapshot)))
 	}
 	c, _ := p.world.state.call(w.ID)
 	return strings.TrimSpace(w.ID + " " + c.Op.Tool + " " + c.Op.Target)
@@ -245,7 +254,7 @@ func (p *player) read(verb, rest string) Input {
 	switch verb {
 	case "start":
 		return Start{ID: "session", Workspace: "file:///w", Task: text, Autonomy: protocol.Autonomy(options["autonomy"]),
-			Model: "m", Trusted: options["untrusted"] == "", By: "me"}
+			Model: "m", Trusted: options["untrusted"] == "", Guards: guards(options), By: "me"}
 	case "reply":
 		return p.reply(options, text)
 	case "stale":
@@ -264,9 +273,14 @@ func (p *player) read(verb, rest string) Input {
 		return TimePassed{}
 	case "reopen":
 		return Reopened{}
+	case "edited":
+		return Edited{Path: text, By: options["by"]}
 	case "prints":
 		op, words, _ := strings.Cut(text, " ")
 		return Said{Op: long(op), Text: words}
+	}
+	if in := p.guarding(verb, options, text); in != nil {
+		return in
 	}
 	return p.request(verb, options, text)
 }
@@ -289,10 +303,16 @@ func (p *player) request(verb string, options map[string]string, text string) In
 			p.t.Fatal(err)
 		}
 		return Replan{Base: base, Reason: options["reason"], Edits: edits(text)}
+	case "revert":
+		return revertOf(long(first))
 	case "pause":
 		return Pause{Reason: text, End: options["end"] != "", Closed: options["closed"] != ""}
 	case "resume":
-		return Resume{}
+		in := Resume{Acknowledged: options["ack"] != "", Drift: nonEmpty(options["drift"])}
+		if p.world.state.Pause != nil {
+			in.Pause = p.world.state.Pause.ID
+		}
+		return in
 	case "decide":
 		in := Decide{Text: after, Option: options["option"], Reject: options["reject"] != ""}
 		switch first[0] {
@@ -391,6 +411,13 @@ func outcome(verb string, options map[string]string, op, text string) Input {
 	}
 	if options["clash"] != "" {
 		in.Conflicts = []string{options["clash"]}
+	}
+	for _, status := range []string{"restored", "conflict"} {
+		for path := range strings.SplitSeq(options[status], ",") {
+			if path != "" {
+				in.Reverted = append(in.Reverted, RevertedFile{Path: path, Status: status})
+			}
+		}
 	}
 	return in
 }

@@ -31,7 +31,13 @@ func (m *moment) beginNext() bool {
 // of effect write or execute begins.
 func (s State) mayBegin(i int) bool {
 	c := s.Open[i]
-	if s.holdsForPause(c) || changes(c.Op.Effect) && s.vetoOpen() {
+	if c.Reverts != nil {
+		return !slices.ContainsFunc(s.Open, writes)
+	}
+	if s.waitsForRevert(c) || s.holdsForPause(c) || changes(c.Op.Effect) && (s.vetoOpen() || s.awaitsCase()) {
+		return false
+	}
+	if c.Op.Effect != protocol.EffectRead && s.awaitsCheck() {
 		return false
 	}
 	for _, before := range s.Open[:i] {
@@ -68,8 +74,15 @@ func holds(before, c Call) bool {
 
 // begin starts a call, or works it at once where the core does that itself.
 func (m *moment) begin(c Call) {
+	if c.Reverts != nil {
+		m.say(Began{Op: c.Op.ID, At: m.at})
+		return
+	}
 	if why := m.refusal(c); why != "" {
 		m.refuseCall(c, why)
+		return
+	}
+	if m.stopRepeating(c) {
 		return
 	}
 	switch c.Op.Tool {
@@ -95,7 +108,8 @@ func (m *moment) begin(c Call) {
 
 // refusal says why a call is not worked, or nothing.
 func (s State) refusal(c Call) string {
-	if !known(c.Op.Tool) && c.Op.Tool != toolVerify {
+	if !known(c.Op.Tool) && c.For == "" && c.Reverts == nil { // the daemon's own have no place among the model's tools
+
 		return fmt.Sprintf("there is no tool %q; the tools are %s", c.Op.Tool, strings.Join(toolNames(), ", "))
 	}
 	if !isObject(c.Arguments) && c.For == "" {
@@ -107,6 +121,9 @@ func (s State) refusal(c Call) string {
 	if s.Mode == protocol.Paused && !s.inPause(c) {
 		return "refused: paused. Only the developer resumes; read and search, and answer with call_pause."
 	}
+	if why := s.undecided(c); why != "" {
+		return why
+	}
 	if s.owesPlan() && changes(c.Op.Effect) && c.For == "" {
 		return "refused: the developer has steered. Call update_plan first, then go on along the new plan."
 	}
@@ -116,7 +133,7 @@ func (s State) refusal(c Call) string {
 // inPause says that a call is taken in a pause.
 func (s State) inPause(c Call) bool {
 	if s.Took {
-		return c.Op.Tool != toolFinish
+		return c.Op.Tool != toolFinish && c.Op.Tool != toolAskDeveloper // options are how it asks
 	}
 	return c.Op.Effect == protocol.EffectRead || c.Op.Tool == toolCallPause
 }
@@ -161,7 +178,7 @@ func (m *moment) endPlan() bool {
 
 // ask puts the next question, when it is due.
 func (m *moment) ask() bool {
-	if !m.due() {
+	if !m.due() || m.stopSpending() {
 		return false
 	}
 	m.hear(m.ready(false))
@@ -186,11 +203,20 @@ func (m *moment) due() bool {
 		return true
 	}
 	spoken := m.urgent() || slices.ContainsFunc(m.Unsaid, func(n Note) bool { return n.Now })
-	return talks && (spoken || !m.busy())
+	return talks && (spoken || !m.busy() && !m.guardsHold())
 }
 
-// busy says that a call of the last answer keeps the next question waiting.
+// guardsHold says that the next question waits for a look behind the last operations, for the
+// case as it was before a decision, or for one that runs again.
+func (s State) guardsHold() bool {
+	return s.reruns() || s.awaitsCase() || len(s.Unchecked) > 0 && s.awaitsCheck()
+}
+
+// busy says that a call of the last answer, or a revert by hand, keeps the next question waiting.
 func (s State) busy() bool {
+	if s.reverting() { // it is short, and the model is told of it first
+		return true
+	}
 	for _, c := range s.Open {
 		if c.Late || c.For != "" || c.Stop != nil || c.Frozen || s.turn(c.Op.ID) < 0 {
 			continue
@@ -210,8 +236,16 @@ func (s State) until() (time.Time, bool) {
 			next = *d.Deadline
 		}
 	}
-	talks := s.Initiative == protocol.AgentInitiative || s.urgent()
-	if talks && s.Question == nil && !s.Retry.Until.IsZero() && (next.IsZero() || s.Retry.Until.Before(next)) {
+	for _, b := range s.Guards.Budgets {
+		if at := s.spentAt(b); b.Minutes > 0 && s.Mode == protocol.Executing && (next.IsZero() || at.Before(next)) {
+			next = at
+		}
+	}
+	if s.mayBeSilent() && (next.IsZero() || s.silentAt().Before(next)) {
+		next = s.silentAt()
+	}
+	talks := (s.Initiative == protocol.AgentInitiative || s.urgent()) && !s.reverting() // then its end is what is waited for
+	if talks && s.Question == nil && !s.guardsHold() && !s.Retry.Until.IsZero() && (next.IsZero() || s.Retry.Until.Before(next)) {
 		next = s.Retry.Until
 	}
 	return next, !next.IsZero()

@@ -29,23 +29,44 @@ type State struct {
 	Nudges   int      // how often in a row the agent was asked again for what is missing
 	Missing  string   // what it is asked for in words with the next question
 
-	Open      []Call                 // operations that have not ended, oldest first
-	Turn      []TurnCall             // the calls of the last answer, whose results were not sent yet
-	Unsaid    []Note                 // what the model is told with the next question
-	Steers    []Steering             // steers that are not applied or withdrawn
-	Decisions []protocol.Decision    // all of them
-	Questions []protocol.Question    // those that wait for an answer
-	Pause     *protocol.Pause        // the pause, in mode paused
-	Took      bool                   // the developer has decided in this pause
-	talk      chain[json.RawMessage] // the conversation, as it was sent
-	plans     chain[protocol.Plan]   // the earlier revisions, as each stood at its end
-	done      chain[*Past]           // operations that have ended; none is ever changed
-	words     chain[string]          // what the developer has said since the task
-	counters  counters
+	Open         []Call                 // operations that have not ended, oldest first
+	Turn         []TurnCall             // the calls of the last answer, whose results were not sent yet
+	Unsaid       []Note                 // what the model is told with the next question
+	Steers       []Steering             // steers that are not applied or withdrawn
+	Decisions    []protocol.Decision    // all of them
+	Questions    []protocol.Question    // those that wait for an answer
+	Pause        *protocol.Pause        // the pause, in mode paused
+	Took         bool                   // the developer has decided in this pause
+	Case         *Case                  // what the pause is about, where a scenario can show it
+	Failing      []string               // the stop conditions that do not hold, in a pause
+	Decided      []string               // the files that the developer's decision names; none: it names none
+	letStand     []habit                // how often decisions of a kind stood
+	kinds        []kinded               // the kinds of open decisions
+	Proposals    []Proposal             // stop conditions that the agent proposed
+	Guards       Guards                 // what is looked after
+	Baseline     json.RawMessage        // what checks hold the workspace against
+	Unchecked    []string               // operations that have ended and behind which nobody has looked yet
+	Watches      []protocol.Watch       // all of them
+	Wanted       []Wanted               // runs of scenarios that the developer asked for
+	Runs         []ScenarioRun          // those that are over
+	Asides       []Aside                // questions beside the work that have no answer yet
+	SideAnswers  []SideAnswer           // the newest of those that are over
+	sinceCheckIn lull                   // what happened since the last check-in
+	portion      spent                  // what was used when the budgets began to count
+	lastLike     likes                  // the last call, and how often in a row it was made
+	talk         chain[json.RawMessage] // the conversation, as it was sent
+	plans        chain[protocol.Plan]   // the earlier revisions, as each stood at its end
+	done         chain[*Past]           // operations that have ended; none is ever changed
+	words        chain[string]          // what the developer has said since the task
+	reverts      reverts                // what was taken back
+	announced    []int64                // the event that announced each decision
+	counters     counters
 }
 
 // counters number the entities of a session.
-type counters struct{ ops, steers, decisions, pauses, questions, options, steps int }
+type counters struct {
+	ops, steers, decisions, pauses, questions, options, steps, watches, checks, runs, asides int
+}
 
 // Question is a question that was put to the model and not answered yet.
 type Question struct {
@@ -73,6 +94,7 @@ type Call struct {
 	For        string   // the call that caused this verification
 	Steps      []string // the steps that this verification is for
 	Began      int64    // the event with which it began
+	Like       int      // how often in a row it was called, where a budget counts that
 	Answers    []string // of update_plan: the steers that the agent had heard when it made it
 	Base       int      // of update_plan: the plan's revision when it began
 	Taken      bool     // of update_plan: its plan stands, only verifications are awaited
@@ -80,6 +102,8 @@ type Call struct {
 	Obsolete   []string // of update_plan: the operations that it ended
 	Verified   []Verification
 	Touched    []Change
+	Reverts    *Target        // of a revert by hand: what it takes back
+	Reverted   []RevertedFile // of update_plan: what became of the files whose edits it took back
 }
 
 // TurnCall is one call of the last answer; Result is what the model is told of it.
@@ -102,8 +126,11 @@ type Verification struct {
 // Note is something that the model is told, in the words of one user message.
 type Note struct {
 	Steer string // the steer that it bears, if any
+	File  string // the file whose edit it tells, if any
 	Text  string
 	Now   bool // the developer's word: the next question does not wait for what runs
+	// Reverted says that it tells of a revert by hand: the agent hears of it before it finishes.
+	Reverted bool
 }
 
 // Steering is a steer that is under way.
@@ -120,6 +147,9 @@ type Past struct {
 	Seq     int64 // the event that ended it
 	Began   int64 // the event with which it began, 0 if it never did
 	Changes []Change
+	// Of a revert: what became of each file, and why some stay, in sentences.
+	Reverted  []RevertedFile
+	Conflicts []string
 }
 
 // touch is when a step was last changed.
@@ -204,7 +234,9 @@ func (s State) decision(id string) (protocol.Decision, bool) {
 
 // vetoOpen says that a decision still waits for a word, so nothing is written.
 func (s State) vetoOpen() bool {
-	return slices.ContainsFunc(s.Decisions, func(d protocol.Decision) bool { return d.Status == protocol.DecisionOpen })
+	return slices.ContainsFunc(s.Decisions, func(d protocol.Decision) bool {
+		return d.Status == protocol.DecisionOpen && !s.proposal(d.ID)
+	})
 }
 
 func (s State) lastTouch(step string) int64 {

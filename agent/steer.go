@@ -69,15 +69,8 @@ func (m *moment) knownScope(sc *protocol.Scope) error {
 }
 
 func (s State) everPlanned(step string) bool {
-	if _, ok := s.step(step); ok {
-		return true
-	}
-	for p := range s.plans.newest {
-		if lists(p.Steps, step) {
-			return true
-		}
-	}
-	return false
+	_, ok := s.everStep(step)
+	return ok
 }
 
 func (s State) knownOp(id string) bool {
@@ -97,6 +90,7 @@ func (s State) knownOp(id string) bool {
 func (s State) consequences(sc *protocol.Scope) (cancelled, running []string) {
 	for _, c := range s.Open {
 		switch {
+		case c.Reverts != nil: // the developer's own
 		case c.Op.Status == protocol.OpQueued, c.Stop == nil && names(sc, c):
 			cancelled = append(cancelled, c.Op.ID)
 		case c.Stop == nil && c.Op.Tool != toolUpdatePlan:

@@ -65,16 +65,26 @@ func (m *moment) announce(c Call) {
 		}
 		d.Alternatives = append(d.Alternatives, protocol.Alternative{ID: string(a.ID), Title: a.Title, Consequence: a.Consequence})
 	}
+	said := d.Significance
+	var why string
+	d.Significance, why = m.raised(d, c)
+	kind := kindOf(d.Significance, why)
+	window, shorter := m.window(kind)
 	if m.waitsForWord(d.Significance) {
 		d.Status = protocol.DecisionOpen
 		d.Holds = m.held(c)
 		if m.Autonomy == protocol.Balanced {
-			deadline := m.at.Add(vetoWindow)
+			deadline := m.at.Add(window)
 			d.Deadline = &deadline
+		} else {
+			shorter = ""
 		}
+	} else {
+		shorter = ""
 	}
-	m.say(Announced{d})
-	m.answer(c, announced(d))
+	d.Rationale = joined(d.Rationale, weighed(said, d.Significance, why, shorter))
+	m.say(Announced{Decision: d, Kind: kind})
+	m.answer(c, announced(d, window))
 }
 
 func (s State) waitsForWord(sig protocol.Significance) bool {
@@ -166,7 +176,7 @@ func (m *moment) callPause(c Call) {
 	p := protocol.Pause{ID: m.nextPause(), By: protocol.PausedByAgent, Reason: c.Op.Intent, Facts: facts,
 		LikelyCause: args.LikelyCause, Options: options}
 	m.answer(c, "Paused. The developer decides; wait for their word.")
-	m.beginPause(p, false, false)
+	m.beginPause(Paused{Pause: p, Scenario: m.soleScenario()}, false)
 }
 
 func (s State) options(args []optionArgument) []protocol.Option {
@@ -201,12 +211,7 @@ func (m *moment) askDeveloper(c Call) {
 		m.refuse(c, err.Error())
 		return
 	}
-	var qs []protocol.Question
-	for _, a := range args.Questions {
-		if strings.TrimSpace(a.Text) != "" {
-			qs = append(qs, protocol.Question{ID: fmt.Sprintf("q%d", m.counters.questions+len(qs)+1), Text: a.Text, Options: protocol.List[string](a.Options)})
-		}
-	}
+	qs := m.questionsOf(args.Questions)
 	if len(qs) == 0 {
 		m.refuse(c, "questions: there is none. A right call: "+example(toolAskDeveloper))
 		return
@@ -231,10 +236,14 @@ func (m *moment) finish(c Call) {
 		m.hear(later)
 		return
 	}
+	if m.revertUntold() {
+		m.answer(c, "Not yet: the developer has taken edits back. Look at what is left first.")
+		return
+	}
 	m.answer(c, "Finished.")
 	by := m.byEnd()
 	for _, behind := range slices.Clone(m.Open) {
-		if behind.Op.Status == protocol.OpQueued {
+		if behind.Op.Status == protocol.OpQueued && behind.Reverts == nil {
 			m.cancel(behind, by)
 		}
 	}

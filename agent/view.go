@@ -11,6 +11,16 @@ import (
 
 // View is the session as clients see it. Updated is when its last record was written.
 func (s State) View(updated time.Time) protocol.Session {
+	v := s.ViewNow(updated)
+	for _, p := range s.done.all() {
+		v.Operations = append(v.Operations, s.viewOp(p.Op, false))
+	}
+	slices.SortStableFunc(v.Operations, func(a, b protocol.Operation) int { return number(a.ID) - number(b.ID) })
+	return v
+}
+
+// ViewNow is View without the operations that have ended, of which a long session has many.
+func (s State) ViewNow(updated time.Time) protocol.Session {
 	v := protocol.Session{
 		ID: s.Started.ID, Workspace: s.Started.Workspace, Task: s.Started.Task, Title: title(s.Started.Task),
 		Mode: s.Mode, Initiative: s.Initiative, Autonomy: s.Autonomy, Usage: s.Usage, Model: s.Started.Model,
@@ -21,16 +31,13 @@ func (s State) View(updated time.Time) protocol.Session {
 		p := s.ViewPlan(s.Plan)
 		v.Plan = &p
 	}
-	for _, p := range s.done.all() {
-		v.Operations = append(v.Operations, s.viewOp(p.Op, false))
-	}
 	if s.Question != nil {
 		v.Operations = append(v.Operations, s.viewOp(thinking(*s.Question), false))
 	}
 	for _, c := range s.Open {
 		v.Operations = append(v.Operations, s.viewCall(c))
 	}
-	slices.SortStableFunc(v.Operations, func(a, b protocol.Operation) int { return number(a.ID) - number(b.ID) })
+	v.Watches = s.Watches
 	for _, d := range s.Decisions {
 		v.Decisions = append(v.Decisions, s.viewDecision(d))
 	}
@@ -60,6 +67,10 @@ func (s State) viewStep(t protocol.Step) protocol.Step {
 			Params: protocol.ActionParams{SessionID: s.Started.ID, Scope: &protocol.Scope{StepID: t.ID}},
 			Ask:    &protocol.ActionAsk{Param: "text", Prompt: "What shall be different in «" + t.Title + "»?"}})
 	}
+	if s.canRevertStep(t.ID) {
+		t.Actions = append(t.Actions, protocol.Action{Title: "Revert this step", Method: protocol.MethodRevert, Kind: protocol.Danger,
+			Params: protocol.ActionParams{SessionID: s.Started.ID, StepID: t.ID}})
+	}
 	return t
 }
 
@@ -74,7 +85,8 @@ func (s State) ViewDiff(d protocol.Diff) protocol.Diff {
 
 func (s State) viewCall(c Call) protocol.Operation { return s.viewOp(c.Op, c.Stop == nil) }
 
-// viewOp is an operation as clients see it. A command that runs can be ended.
+// viewOp is an operation as clients see it. A command that runs can be ended, and what has changed
+// files taken back.
 func (s State) viewOp(op protocol.Operation, endable bool) protocol.Operation {
 	op.Files = s.uris(op.Files)
 	op.Actions = []protocol.Action{}
@@ -83,6 +95,10 @@ func (s State) viewOp(op protocol.Operation, endable bool) protocol.Operation {
 		op.Actions = append(op.Actions, protocol.Action{Title: "End this command…", Method: protocol.MethodSteer, Kind: protocol.Danger,
 			Params: protocol.ActionParams{SessionID: s.Started.ID, Scope: &protocol.Scope{OperationID: op.ID}},
 			Ask:    &protocol.ActionAsk{Param: "text", Prompt: "Why is it useless?"}})
+	}
+	if s.canRevertOp(op) { // of no kind: on an operation danger means that it is ended
+		op.Actions = append(op.Actions, protocol.Action{Title: "Revert this change", Method: protocol.MethodRevert,
+			Params: protocol.ActionParams{SessionID: s.Started.ID, OperationID: op.ID}})
 	}
 	return op
 }
@@ -128,7 +144,21 @@ func (s State) viewPause() *protocol.Pause {
 	}
 	p.Actions = append(p.Actions, protocol.Action{Title: "Say what shall change…", Method: protocol.MethodDecide, Params: params,
 		Ask: &protocol.ActionAsk{Param: "text", Prompt: "What shall change?"}}, s.resumeAction())
+	if p.Comparison != nil {
+		c := s.viewComparison(*p.Comparison)
+		p.Comparison = &c
+	}
 	return &p
+}
+
+// viewComparison is a comparison as clients see it: its scenario can run once more.
+func (s State) viewComparison(c protocol.Comparison) protocol.Comparison {
+	c.Actions = []protocol.Action{}
+	if s.alive() {
+		c.Actions = append(c.Actions, protocol.Action{Title: "Run it again", Method: protocol.MethodScenarioRun,
+			Params: protocol.ActionParams{SessionID: s.Started.ID, Scenario: c.Scenario}})
+	}
+	return c
 }
 
 func (s State) viewQuestions() []protocol.Question {
@@ -162,6 +192,7 @@ func (s State) actions() []protocol.Action {
 	case protocol.Executing, protocol.Waiting:
 		all = append(all, protocol.Action{Title: "Pause", Method: protocol.MethodPause, Params: params})
 	}
+	all = append(all, protocol.Action{Title: "Check in", Method: protocol.MethodCheckIn, Params: params})
 	return append(all, protocol.Action{Title: "End the session", Method: protocol.MethodEnd, Params: params, Kind: protocol.Danger})
 }
 
@@ -198,9 +229,14 @@ func (s State) uri(path string) string {
 	if strings.HasPrefix(path, "file:") {
 		return path
 	}
+	return PathURI(s.Started.Workspace, path)
+}
+
+// PathURI is a path in a workspace, with slashes, as every session of it spells its file URI.
+func PathURI(workspace, path string) string {
 	parts := strings.Split(path, "/")
 	for i, p := range parts {
 		parts[i] = url.PathEscape(p)
 	}
-	return strings.TrimSuffix(s.Started.Workspace, "/") + "/" + strings.Join(parts, "/")
+	return strings.TrimSuffix(workspace, "/") + "/" + strings.Join(parts, "/")
 }

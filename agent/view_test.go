@@ -56,7 +56,7 @@ func TestActions(t *testing.T) {
 		call(toolAnnounce, `{"summary":"JSON","alternatives":["CSV"],"significance":"major","path":"dir a/b.go","line":7}`)})
 	v := w.state.View(w.now)
 	expect(t, "title", v.Title, "Do it")
-	expect(t, "session", titles(v.Actions), "Steer…(text)!primary, Pause, End the session!danger")
+	expect(t, "session", titles(v.Actions), "Steer…(text)!primary, Pause, Check in, End the session!danger")
 	expect(t, "step", titles(v.Plan.Steps[0].Actions), "Steer this step…(text)")
 	expect(t, "decision", titles(v.Decisions[0].Actions), "Keep!primary, Take CSV, Say otherwise…(text)")
 	expect(t, "place", v.Decisions[0].Location.URI, "file:///w/dir%20a/b.go")
@@ -79,7 +79,7 @@ func TestActionsOfPausesAndQuestions(t *testing.T) {
 	plan := call(toolUpdatePlan, `{"steps":[{"id":"s1","title":"One","status":"active"}]}`)
 	w := played(t, "", []ModelCall{plan, call(toolCallPause, `{"intent":"Odd.","facts":["f"],"options":[{"title":"This","touches":["code","business_rule","nonsense"],"files":["a.go"]}]}`)})
 	v := w.state.View(w.now)
-	expect(t, "paused session", titles(v.Actions), "Steer…(text)!primary, Resume!primary, End the session!danger")
+	expect(t, "paused session", titles(v.Actions), "Steer…(text)!primary, Resume!primary, Check in, End the session!danger")
 	expect(t, "pause", titles(v.Pause.Actions), "Take: This, Say what shall change…(text), Resume!primary")
 	expect(t, "option's file", v.Pause.Options[0].Files[0], "file:///w/a.go")
 	if got := v.Pause.Options[0].Touches; !slices.Equal(got, []protocol.Touch{protocol.TouchCode, protocol.TouchBusinessRule}) {

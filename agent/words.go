@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/url"
 	"strings"
+	"time"
 
 	"tandem/protocol"
 )
@@ -15,10 +16,10 @@ import (
 const systemWords = `You are the driver of a pair: you write the code, the developer at your side steers. They see your plan, your intents and your decisions while you work, and may speak at any moment.
 
 How you work
-- Lay out a plan first with update_plan: small steps that can be verified, each with a verify command where one can prove it. Then work step by step. Look before you change: read and search what the step needs, no more.
+- Lay out a plan first with update_plan: small steps that can be verified, each with a verify command where one can prove it; propose stop conditions as tripwires: {name, command: {run, exit}}. Look before you change: read and search what the step needs.
 - Give every call its step and an intent: one or two sentences, first person, present tense, that name the file and the reason, as to a colleague. No filler.
 - Announce a choice that shapes the result with announce_decision before you build on it, with the alternatives you would truly take.
-- update_plan always gives the whole plan: a step you leave out is dropped. Call a step done when it is; its verify command is run then and has to pass. If it fails, mend it.
+- update_plan always gives the whole plan: a step you leave out is dropped. Call a step done when it is; its verify command is run then and has to pass.
 - Make small edits with edit_file. Several calls in one reply run in order; reads side by side.
 - A command that does not end by itself gets background: true; end it with stop_command.
 
@@ -41,7 +42,7 @@ type tool struct {
 // tools are in the order in which the model sees them, always.
 var tools = []tool{
 	{toolUpdatePlan, "Give the whole plan anew.",
-		`"steps":{"type":"array","items":{"type":"object","properties":{"id":{"type":"string"},"title":{"type":"string"},"intent":{"type":"string"},"status":{"enum":["pending","active","done","blocked"]},"files":{"type":"array","items":{"type":"string"}},"depends_on":{"type":"array","items":{"type":"string"}},"verify":{"type":"object","properties":{"command":{"type":"string"}}}},"required":["id","title","intent","status"]}},"explanation":{"type":"string"},"consequences":{"type":"array","items":{"type":"string"}},"conflicts":{"type":"array","items":{"type":"string"}},"cancel_operations":{"type":"array","items":{"type":"string"}},"revert_steps":{"type":"array","items":{"type":"string"}}`,
+		`"steps":{"type":"array","items":{"type":"object","properties":{"id":{"type":"string"},"title":{"type":"string"},"intent":{"type":"string"},"status":{"enum":["pending","active","done","blocked"]},"files":{"type":"array","items":{"type":"string"}},"depends_on":{"type":"array","items":{"type":"string"}},"verify":{"type":"object","properties":{"command":{"type":"string"}}}},"required":["id","title","intent","status"]}},"explanation":{"type":"string"},"consequences":{"type":"array","items":{"type":"string"}},"conflicts":{"type":"array","items":{"type":"string"}},"cancel_operations":{"type":"array","items":{"type":"string"}},"revert_steps":{"type":"array","items":{"type":"string"}},"tripwires":{"type":"array","items":{"type":"object"}}`,
 		[]string{"steps", "explanation"}},
 	{toolAnnounce, "Say a choice aloud before you build on it.",
 		`"summary":{"type":"string"},"rationale":{"type":"string"},"alternatives":{"type":"array","items":{"type":"object","properties":{"id":{"type":"string"},"title":{"type":"string"},"consequence":{"type":"string"}},"required":["title"]}},"path":{"type":"string"},"line":{"type":"integer"},"significance":{"enum":["minor","notable","major"]}`,
@@ -242,6 +243,47 @@ func relative(workspace, uri string) string {
 	return path
 }
 
+// checkInWords ask for a check-in. They stand in its request alone.
+func checkInWords(text string, signals []string) string {
+	var b strings.Builder
+	b.WriteString("[check-in] The developer checks in; the work goes on beside this. Answer with check_in and nothing else: continue with the next steps, each a step of the plan, or clarify with what you must ask. In brief.done name for each claim the operation or command that proves it.")
+	if text != "" {
+		fmt.Fprintf(&b, "\nThey say: %s", text)
+	}
+	for _, s := range signals {
+		fmt.Fprintf(&b, "\nTandem noticed: %s.", s)
+	}
+	return b.String()
+}
+
+// proseWords ask for a check-in once more.
+func proseWords(err error) string {
+	return fmt.Sprintf("[check-in] That does not answer it: %s. Call check_in now, for example: %s", err, example(toolCheckIn))
+}
+
+// sideWords are a side question. They stand in its request alone.
+func sideWords(workspace, question string, at *protocol.Location, facts []string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "[question beside the work] The developer asks; answer in words, in a few sentences, and call nothing. The work goes on as it is.\nThey ask: %s", question)
+	if at != nil {
+		fmt.Fprintf(&b, "\nIt is about %s.", placesWords(workspace, []protocol.Location{*at}))
+	}
+	for _, f := range facts {
+		fmt.Fprintf(&b, "\n- %s", f)
+	}
+	return b.String()
+}
+
+// contradictionsNote tells the agent what it claimed in a check-in and the journal refutes.
+func contradictionsNote(list []protocol.Contradiction) string {
+	var b strings.Builder
+	b.WriteString("[check-in] You said what the record refutes; do not build on it:")
+	for _, c := range list {
+		fmt.Fprintf(&b, "\n- «%s»: %s", c.Claim, c.Fact)
+	}
+	return b.String()
+}
+
 func lateNote(op protocol.Operation, text string) string {
 	return fmt.Sprintf("[outcome of %s, %s] %s: %s", op.ID, op.Tool, op.Status, sound(text))
 }
@@ -268,17 +310,41 @@ func answerNote(q protocol.Question, e QuestionAnswered) string {
 func pauseNote(p protocol.Pause) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "[paused by the %s] %s\nNothing is changed now. Answer with call_pause: the facts you can observe (read and search for them), the likely cause, and options for the developer.", p.By, p.Reason)
-	for _, f := range p.Facts {
-		fmt.Fprintf(&b, "\n- %s", f.Text)
-	}
-	return b.String()
+	return b.String() + factLines(p.Facts)
 }
 
 func decidedNote(e Decided) string {
 	return fmt.Sprintf("[decision %s] The developer decides: %s\nChange what was decided and nothing else, then end your turn with a reply without a call.", e.Pause, e.Text)
 }
 
-const resumedNote = "[resumed] The developer resumes: go on with the work."
+func resumedNote(e Resumed) string {
+	text := "[resumed] The developer resumes: go on with the work."
+	if len(e.Drift) > 0 {
+		text += " They know that live inputs have moved since the pause began: " + strings.Join(e.Drift, "; ") + "."
+	}
+	if len(e.Failing) > 0 {
+		text += " They resume though " + strings.Join(e.Failing, ", ") + " still fails."
+	}
+	return text
+}
+
+// factsNote are facts of stop conditions that come while the session is paused.
+func factsNote(facts []protocol.Fact) string {
+	return "[stop condition] It does not hold:" + factLines(facts)
+}
+
+// stillFailsNote asks the agent anew where what was decided did not cure it.
+func stillFailsNote(facts []protocol.Fact) string {
+	return "[still failing] The change is made and a stop condition does not hold; the session is paused again and nothing is changed now. Answer with call_pause: the facts you can observe, the likely cause, and options for the developer." + factLines(facts)
+}
+
+func factLines(facts []protocol.Fact) string {
+	var b strings.Builder
+	for _, f := range facts {
+		fmt.Fprintf(&b, "\n- %s", f.Text)
+	}
+	return b.String()
+}
 
 const recoveryReason = "The daemon ended while the session was at work. Nothing was run again."
 
@@ -289,12 +355,27 @@ func lostFact(c Call) protocol.Fact {
 	return protocol.Fact{Text: text, Source: &protocol.FactSource{OperationID: c.Op.ID}}
 }
 
-func announced(d protocol.Decision) string {
+// weighed says how a decision got its significance and its window, where Tandem changed them.
+func weighed(said, now protocol.Significance, why, shorter string) string {
+	var parts []string
+	if why != "" && now != said {
+		parts = append(parts, fmt.Sprintf("%s: %s", now, why))
+	}
+	if shorter != "" {
+		parts = append(parts, "a shorter wait: "+shorter)
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return "(" + strings.Join(parts, "; ") + ")"
+}
+
+func announced(d protocol.Decision, window time.Duration) string {
 	switch {
 	case d.Status != protocol.DecisionOpen:
 		return d.ID + " is announced and stands; go on."
 	case d.Deadline != nil:
-		return d.ID + " is announced. The developer may veto it for 10 s: reading goes on, what you change waits until then."
+		return d.ID + " is announced. The developer may veto it for " + fmt.Sprintf("%g s", window.Seconds()) + ": reading goes on, what you change waits until then."
 	}
 	return d.ID + " is announced and waits for the developer's word: reading goes on, what you change waits."
 }

@@ -32,7 +32,7 @@ func TestWordsAreFewAndStable(t *testing.T) {
 // promised is the table of tools that the protocol promises to the model, in its order, with the
 // arguments beside intent and step; one with ? may be left out.
 var promised = []struct{ name, arguments string }{
-	{"update_plan", "steps explanation consequences? conflicts? cancel_operations? revert_steps?"},
+	{"update_plan", "steps explanation consequences? conflicts? cancel_operations? revert_steps? tripwires?"},
 	{"announce_decision", "summary rationale alternatives path? line? significance"},
 	{"list_files", "path? glob?"},
 	{"search", "pattern path? glob? regex?"},

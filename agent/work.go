@@ -35,8 +35,12 @@ type (
 	}
 	// Verify runs a step's verification.
 	Verify struct{ Command string }
-	// Revert takes the edits of operations back, the newest first.
-	Revert struct{ Edits []Past }
+	// Revert takes the edits of operations back, the newest first. By hand says that the developer
+	// does, so that the agent does not know of it yet.
+	Revert struct {
+		Edits  []Past
+		ByHand bool
+	}
 	// Wait reports when a time has come.
 	Wait struct{ Until time.Time }
 )
@@ -68,6 +72,12 @@ func (s State) Work() []Work {
 			work = append(work, Work{ID: c.Op.ID, Frozen: c.Frozen, Job: job})
 		}
 	}
+	if s.checkDue() {
+		work = append(work, s.check())
+	}
+	work = append(work, s.asideWork()...)
+	work = append(work, s.caseWork()...)
+	work = append(work, s.wantedWork()...)
 	if next, ok := s.until(); ok && s.alive() {
 		work = append(work, Work{ID: "wait " + next.Format(time.RFC3339Nano), Job: Wait{next}})
 	}
@@ -75,15 +85,15 @@ func (s State) Work() []Work {
 }
 
 func (s State) jobOf(c Call) Job {
-	switch c.Op.Tool {
-	case toolVerify:
+	switch {
+	case c.Reverts != nil:
+		return Revert{Edits: s.editsOf(c), ByHand: true}
+	case c.Op.Tool == toolVerify:
 		return Verify{c.Op.Target}
-	case toolUpdatePlan:
-		var args planArguments
-		if c.Taken || arguments(toolUpdatePlan, c.Arguments, &args) != nil {
-			return nil
-		}
-		return Revert{s.reverts(args)}
+	case c.Op.Tool == toolUpdatePlan && c.Taken:
+		return nil
+	case c.Op.Tool == toolUpdatePlan:
+		return Revert{Edits: s.editsOf(c)}
 	}
 	return Run{Tool: c.Op.Tool, Arguments: c.Arguments}
 }

@@ -137,7 +137,8 @@ func (w *world) tell(before State, e Event) {
 // nothing that they show.
 func (w *world) maybeSilent(e Event) {
 	switch e.(type) {
-	case Started, Reminded, Taken, Stopping, AutonomySet:
+	case Started, Reminded, Taken, Stopping, AutonomySet, FileEdited, Guarded, Checked, Unwatched, ScenarioWanted, Uncompared,
+		AskedAside, AskedAsideAgain, CheckedIn, AnsweredAside, AsideFailed:
 		return
 	}
 	w.fault("clients are told nothing of %s", Kind(e))
@@ -175,6 +176,13 @@ func (w *world) mayHaveBegun(before State, e Began) {
 	if !ok || c.Op.Status != protocol.OpQueued {
 		w.fault("%s began though it was not queued", e.Op)
 	}
+	if c.Reverts != nil {
+		w.alone(before, e)
+		return
+	}
+	if before.waitsForRevert(c) {
+		w.fault("%s %s began while edits are taken back by hand", c.Op.Tool, e.Op)
+	}
 	if !changes(c.Op.Effect) {
 		return
 	}
@@ -187,6 +195,15 @@ func (w *world) mayHaveBegun(before State, e Began) {
 		w.fault("%s %s began before the plan that answers a steer", c.Op.Tool, e.Op)
 	case c.Op.Effect == protocol.EffectExecute && !before.Started.Trusted:
 		w.fault("%s %s began in an untrusted workspace", c.Op.Tool, e.Op)
+	}
+}
+
+// alone says that a revert by hand begins while nothing else writes.
+func (w *world) alone(before State, e Began) {
+	for _, c := range before.Open {
+		if c.Op.ID != e.Op && c.Op.Status != protocol.OpQueued && (c.Op.Effect == protocol.EffectWrite || c.Op.Tool == toolUpdatePlan && !c.Taken) {
+			w.fault("a revert began while %s %s writes", c.Op.Tool, c.Op.ID)
+		}
 	}
 }
 
@@ -253,8 +270,35 @@ func (w *world) atRest(compacted bool) {
 		}
 	}
 	w.steersStand(talk)
+	w.revertsCount()
 	if v := encode(w.state.View(w.now)); strings.Contains(v, ":null") {
 		w.fault("null in the view: %s", v)
+	}
+}
+
+// revertsCount says that what can be taken back is counted right, and that what a step shows can
+// be sent back.
+func (w *world) revertsCount() {
+	left := map[string]int{}
+	for _, p := range w.state.Ops() {
+		if len(p.Changes) > 0 && ofStep(p.Op) && !slices.Contains(w.state.reverts.taken, p.Op.ID) {
+			left[p.Op.StepID]++
+		}
+	}
+	for _, e := range w.state.reverts.left {
+		if left[e.step] != e.n {
+			w.fault("of step %s %d operations can be taken back, counted are %d", e.step, left[e.step], e.n)
+		}
+		delete(left, e.step)
+	}
+	if len(left) > 0 {
+		w.fault("nobody counts what can be taken back of %v", left)
+	}
+	for _, t := range w.state.Plan.Steps {
+		edits, _, err := w.state.Revertible(RevertOf{Step: t.ID})
+		if w.state.canRevertStep(t.ID) != (err == nil && len(edits) > 0 && w.state.alive()) {
+			w.fault("step %s can be taken back: %t, and its edits are %d, %v", t.ID, w.state.canRevertStep(t.ID), len(edits), err)
+		}
 	}
 }
 
@@ -354,7 +398,8 @@ func (w *world) relist(restarted bool) {
 		}
 	}
 	for id := range w.listed {
-		if !now[id] {
+		looks := strings.HasPrefix(id, "check ") || strings.HasPrefix(id, "keep ")
+		if !now[id] && !(restarted && looks) { // what only looks may be done again after a restart
 			w.over[id] = true
 		}
 	}
@@ -383,7 +428,7 @@ func (w *world) spokenTo(before State, in Input) {
 		return
 	}
 	for _, c := range before.Open {
-		if _, open := w.state.call(c.Op.ID); open && c.Op.Status == protocol.OpQueued {
+		if _, open := w.state.call(c.Op.ID); open && c.Op.Status == protocol.OpQueued && c.Reverts == nil {
 			w.fault("%s waited when %T came, and is not cancelled", c.Op.ID, in)
 		}
 	}
@@ -621,9 +666,15 @@ func (w *world) helpful() Input {
 }
 
 func (w *world) workOf(work Work) Input {
+	if in := guardedWork(work); in != nil {
+		return in
+	}
 	zero := 0
 	switch job := work.Job.(type) {
 	case Ask:
+		if a, ok := w.state.aside(work.ID); ok {
+			return asideReply(work.ID, a)
+		}
 		call := ModelCall{Name: toolFinish, Arguments: `{"intent":"It is done.","step":"","summary":"done"}`}
 		if job.Force == toolUpdatePlan || w.state.Plan.Revision == 0 {
 			call = ModelCall{Name: toolUpdatePlan, Arguments: `{"steps":[{"id":"s1","title":"Do it","intent":"","status":"active"}],"explanation":""}`}

@@ -730,6 +730,7 @@ type ActionParams struct {
 	Scope            *Scope   `json:"scope,omitempty"`
 	Level            Autonomy `json:"level,omitempty"`
 	AcknowledgeDrift bool     `json:"acknowledgeDrift,omitempty"`
+	Scenario         string   `json:"scenario,omitempty"`
 }
 
 // ActionAsk names the param that the developer types.

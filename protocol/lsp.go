@@ -18,6 +18,7 @@ const (
 	LSPDidChange          = "textDocument/didChange"
 	LSPDidSave            = "textDocument/didSave"
 	LSPDidClose           = "textDocument/didClose"
+	LSPDidChangeFolders   = "workspace/didChangeWorkspaceFolders"
 	LSPCodeAction         = "textDocument/codeAction"
 	LSPCodeLens           = "textDocument/codeLens"
 	LSPHover              = "textDocument/hover"
@@ -92,6 +93,12 @@ type CodeActionParams = lsp.CodeActionParams
 // CodeActionKind groups code actions; Tandem's are all «quickfix» or below «refactor».
 type CodeActionKind = lsp.CodeActionKind
 
+// The kinds of Tandem's code actions.
+const (
+	QuickFix = lsp.QuickFix
+	Refactor = lsp.Refactor
+)
+
 // InitializeParams is what a client says of itself. Fields that Tandem does not read are left out.
 type InitializeParams struct {
 	// ProcessID is the client's process; absent when it has none.
@@ -111,7 +118,8 @@ type ClientInfo struct {
 	Version string `json:"version,omitempty"`
 }
 
-// WorkspaceFolder is one folder that the client has open. Tandem works in the first.
+// WorkspaceFolder is one folder that the client has open. Tandem works in the first, unless a
+// request names another.
 type WorkspaceFolder struct {
 	URI  DocumentURI `json:"uri"`
 	Name string      `json:"name"`
@@ -188,7 +196,12 @@ type RefreshCapability struct {
 // TextDocumentCapabilities say what a client draws in a document.
 type TextDocumentCapabilities struct {
 	CodeAction CodeActionCapabilities `json:"codeAction,omitzero"`
+	// Diagnostics is absent when a client draws none.
+	Diagnostics *DiagnosticsCapabilities `json:"publishDiagnostics,omitempty"`
 }
+
+// DiagnosticsCapabilities say how a client draws diagnostics; Tandem asks only whether it does.
+type DiagnosticsCapabilities struct{}
 
 // CodeActionCapabilities say which answers to textDocument/codeAction a client understands.
 type CodeActionCapabilities struct {
@@ -233,7 +246,19 @@ type ServerCapabilities struct {
 	CodeAction       *CodeActionOptions     `json:"codeActionProvider,omitempty"`
 	CodeLens         *CodeLensOptions       `json:"codeLensProvider,omitempty"`
 	ExecuteCommand   *ExecuteCommandOptions `json:"executeCommandProvider,omitempty"`
+	Workspace        *WorkspaceOffer        `json:"workspace,omitempty"`
 	Experimental     *Experimental          `json:"experimental,omitempty"`
+}
+
+// WorkspaceOffer is what Tandem does with a client's folders.
+type WorkspaceOffer struct {
+	Folders FoldersOffer `json:"workspaceFolders"`
+}
+
+// FoldersOffer says that several folders may be open, and that Tandem wants to hear of changes.
+type FoldersOffer struct {
+	Supported           bool `json:"supported"`
+	ChangeNotifications bool `json:"changeNotifications"`
 }
 
 // SyncOptions say which events of documents Tandem wants to hear.
@@ -306,6 +331,17 @@ type ContentChange struct {
 type DidSaveParams struct {
 	TextDocument DocumentID `json:"textDocument"`
 	Text         *string    `json:"text,omitempty"`
+}
+
+// DidChangeFoldersParams tells which folders the client has opened and closed.
+type DidChangeFoldersParams struct {
+	Event FoldersEvent `json:"event"`
+}
+
+// FoldersEvent is what has changed in the client's folders.
+type FoldersEvent struct {
+	Added   []WorkspaceFolder `json:"added"`
+	Removed []WorkspaceFolder `json:"removed"`
 }
 
 // DocumentID names a document.

@@ -508,6 +508,7 @@
 ---@field scope? tandem.Scope
 ---@field level? tandem.Autonomy
 ---@field acknowledgeDrift? boolean
+---@field scenario? string
 
 ---ActionAsk names the param that the developer types.
 ---@class (exact) tandem.ActionAsk
@@ -793,7 +794,7 @@
 ---@class (exact) tandem.ScenarioRunResult
 ---@field comparison tandem.Comparison
 
----RevertParams takes back a step, an operation or what was done for a steer: exactly one of the three ids is given.
+---RevertParams takes back a step, an operation or what was done for a steer: exactly one of the three ids is given. What was taken back already is left out; a revert is itself an operation that can be taken back.
 ---@class (exact) tandem.RevertParams: tandem.Request
 ---@field sessionId string
 ---@field stepId? string
@@ -801,15 +802,15 @@
 ---@field steerId? string
 ---@field dryRun? boolean # Tells what would happen and changes nothing.
 
----RevertResult says what was taken back, and what stayed because it clashes.
+---RevertResult says what was taken back, and what stayed because it clashes. Both are empty when there was nothing to take back.
 ---@class (exact) tandem.RevertResult
 ---@field files tandem.RevertedFile[]
----@field conflicts string[] # The clashes with later changes, in sentences that name the file, which stays as it is.
+---@field conflicts string[] # The clashes with later changes, in sentences that name the file, which stays as it is; and the commands that still run, whose changes stay.
 
 ---RevertedFile is one file of a revert.
 ---@class (exact) tandem.RevertedFile
 ---@field uri string
----@field status string # Says what became of the file.
+---@field status string # Says what became of the file: restored, deleted (it was made), created (it was deleted), same (there was nothing left to take back) or conflict (it stays as it is).
 
 ---AutonomyParams sets the level of autonomy.
 ---@class (exact) tandem.AutonomyParams: tandem.Request
@@ -839,13 +840,14 @@
 ---@field uri string # A file URI.
 ---@field range? tandem.Range # Bounds the lines; absent: the whole document.
 
----BlameResult is one entry for each run of lines with the same origin.
+---BlameResult is one entry for each run of lines with the same origin, in the text as it stands now: the editor's where the document is open. Each range is of whole lines and ends at the start of the line behind them. `lines` that the agent did not write last are left out.
 ---@class (exact) tandem.BlameResult
 ---@field lines tandem.BlamedLines[]
 
 ---BlamedLines says what led to lines.
 ---@class (exact) tandem.BlamedLines
 ---@field range tandem.Range
+---@field sessionId string # The session that the other ids belong to.
 ---@field operationId string
 ---@field stepId string
 ---@field decisionId? string

@@ -733,6 +733,7 @@ export interface ActionParams {
   scope?: Scope;
   level?: Autonomy;
   acknowledgeDrift?: boolean;
+  scenario?: string;
 }
 
 /** ActionAsk names the param that the developer types. */
@@ -1135,7 +1136,7 @@ export interface ScenarioRunResult {
   comparison: Comparison;
 }
 
-/** RevertParams takes back a step, an operation or what was done for a steer: exactly one of the three ids is given. */
+/** RevertParams takes back a step, an operation or what was done for a steer: exactly one of the three ids is given. What was taken back already is left out; a revert is itself an operation that can be taken back. */
 export interface RevertParams extends Request {
   sessionId: string;
   stepId?: string;
@@ -1145,17 +1146,17 @@ export interface RevertParams extends Request {
   dryRun?: boolean;
 }
 
-/** RevertResult says what was taken back, and what stayed because it clashes. */
+/** RevertResult says what was taken back, and what stayed because it clashes. Both are empty when there was nothing to take back. */
 export interface RevertResult {
   files: RevertedFile[];
-  /** The clashes with later changes, in sentences that name the file, which stays as it is. */
+  /** The clashes with later changes, in sentences that name the file, which stays as it is; and the commands that still run, whose changes stay. */
   conflicts: string[];
 }
 
 /** RevertedFile is one file of a revert. */
 export interface RevertedFile {
   uri: string;
-  /** Says what became of the file. */
+  /** Says what became of the file: restored, deleted (it was made), created (it was deleted), same (there was nothing left to take back) or conflict (it stays as it is). */
   status: string;
 }
 
@@ -1198,7 +1199,7 @@ export interface BlameParams {
   range?: Range;
 }
 
-/** BlameResult is one entry for each run of lines with the same origin. */
+/** BlameResult is one entry for each run of lines with the same origin, in the text as it stands now: the editor's where the document is open. Each range is of whole lines and ends at the start of the line behind them. `lines` that the agent did not write last are left out. */
 export interface BlameResult {
   lines: BlamedLines[];
 }
@@ -1206,6 +1207,8 @@ export interface BlameResult {
 /** BlamedLines says what led to lines. */
 export interface BlamedLines {
   range: Range;
+  /** The session that the other ids belong to. */
+  sessionId: string;
   operationId: string;
   stepId: string;
   decisionId?: string;

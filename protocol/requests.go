@@ -267,14 +267,16 @@ type WatchResult struct {
 	Watches List[Watch] `json:"watches"`
 }
 
-// ScenarioRunParams runs a scenario by hand.
+// ScenarioRunParams runs a scenario by hand; or, with runs, runs nothing and compares two runs.
 type ScenarioRunParams struct {
 	Request
 	SessionID string `json:"sessionId"`
-	// Scenario is its name in the configuration.
+	// Scenario is its name in the configuration; it may be absent beside runs.
 	Scenario string `json:"scenario"`
 	// Against is what to compare with; absent: lastRun.
 	Against Against `json:"against,omitempty"`
+	// Runs are the ids of two runs of one scenario that are over, the earlier first: r1, r2, … by hand, p1.1, p1.2, … those after a decision in the pause p1, p1.0 the one before it.
+	Runs List[string] `json:"runs,omitempty"`
 }
 
 // Against says what a run is held against.
@@ -294,6 +296,7 @@ type ScenarioRunResult struct {
 }
 
 // RevertParams takes back a step, an operation or what was done for a steer: exactly one of the three ids is given.
+// What was taken back already is left out; a revert is itself an operation that can be taken back.
 type RevertParams struct {
 	Request
 	SessionID   string `json:"sessionId"`
@@ -304,17 +307,17 @@ type RevertParams struct {
 	DryRun bool `json:"dryRun,omitempty"`
 }
 
-// RevertResult says what was taken back, and what stayed because it clashes.
+// RevertResult says what was taken back, and what stayed because it clashes. Both are empty when there was nothing to take back.
 type RevertResult struct {
 	Files List[RevertedFile] `json:"files"`
-	// Conflicts are the clashes with later changes, in sentences that name the file, which stays as it is.
+	// Conflicts are the clashes with later changes, in sentences that name the file, which stays as it is; and the commands that still run, whose changes stay.
 	Conflicts List[string] `json:"conflicts"`
 }
 
 // RevertedFile is one file of a revert.
 type RevertedFile struct {
 	URI string `json:"uri"`
-	// Status says what became of the file.
+	// Status says what became of the file: restored, deleted (it was made), created (it was deleted), same (there was nothing left to take back) or conflict (it stays as it is).
 	Status string `json:"status"`
 }
 
@@ -358,14 +361,17 @@ type BlameParams struct {
 	Range *Range `json:"range,omitempty"`
 }
 
-// BlameResult is one entry for each run of lines with the same origin.
+// BlameResult is one entry for each run of lines with the same origin, in the text as it stands now: the editor's where the document is open.
+// Each range is of whole lines and ends at the start of the line behind them. Lines that the agent did not write last are left out.
 type BlameResult struct {
 	Lines List[BlamedLines] `json:"lines"`
 }
 
 // BlamedLines says what led to lines.
 type BlamedLines struct {
-	Range       Range  `json:"range"`
+	Range Range `json:"range"`
+	// SessionID is the session that the other ids belong to.
+	SessionID   string `json:"sessionId"`
 	OperationID string `json:"operationId"`
 	StepID      string `json:"stepId"`
 	DecisionID  string `json:"decisionId,omitempty"`

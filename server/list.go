@@ -4,11 +4,8 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"go.uber.org/zap"
@@ -62,16 +59,7 @@ func (r *Registry) List(dir string) ([]Summary, error) {
 // views are the sessions with these journals. They are read side by side, on all cores.
 func (r *Registry) views(paths []string) []Summary {
 	found := make([]*Summary, len(paths))
-	var next atomic.Int64
-	var readers sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), len(paths)) {
-		readers.Go(func() {
-			for i := next.Add(1) - 1; i < int64(len(paths)); i = next.Add(1) - 1 {
-				found[i] = r.view(paths[i])
-			}
-		})
-	}
-	readers.Wait()
+	sideBySide(len(paths), func(i int) { found[i] = r.view(paths[i]) })
 	var out []Summary
 	for _, s := range found {
 		if s != nil {

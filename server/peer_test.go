@@ -110,6 +110,8 @@ type peer struct {
 	from    int      // those before it were taken by until
 	order   []string // methods of notifications, and «= ID» for answers
 	hung    bool
+	sullen  bool                                         // it answers no requests of the daemon
+	edits   func(id int, asked protocol.ApplyEditParams) // answers an edit, where it is an editor's
 }
 
 // answer is any message that a peer gets.
@@ -163,7 +165,24 @@ func (p *peer) listen() {
 		if err != nil {
 			return
 		}
+		switch {
+		case a.Method == protocol.LSPApplyEdit && p.edits != nil:
+			var asked protocol.ApplyEditParams
+			if err := json.Unmarshal(a.Params, &asked); err != nil {
+				p.t.Errorf("an edit that cannot be read: %v", err)
+			}
+			p.edits(*a.ID, asked)
+		case a.Method != "" && a.ID != nil && !p.sullen:
+			p.obey(*a.ID)
+		}
 	}
+}
+
+// obey answers a request of the daemon with nothing, which is what those of the face ask for.
+func (p *peer) obey(id int) {
+	body := fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"result":null}`, id)
+	// One that has hung up is not heard: the daemon sees that by itself.
+	_, _ = fmt.Fprintf(p.conn, "Content-Length: %d\r\n\r\n%s", len(body), body)
 }
 
 func readFrame(in *bufio.Reader) (answer, error) {

@@ -42,9 +42,11 @@ type Options struct {
 
 // Registry is the sessions of one daemon: those that run in it, and those that lie on disk.
 type Registry struct {
-	opts   Options
-	log    *zap.Logger
-	redact session.Redactor
+	opts      Options
+	log       *zap.Logger
+	redact    session.Redactor
+	documents *documents
+	blames    *blames
 
 	ctx  context.Context // of what runs beside the requests
 	end  context.CancelFunc
@@ -60,12 +62,14 @@ type Registry struct {
 	opening map[string]*once // by the session's id
 	listed  map[string]listing
 	shelves map[string]*folderTurn // by the folder
+	faces   map[*live]struct{}     // that draw what happens
 }
 
 // running is a session that runs in this process.
 type running struct {
 	*session.Session
 	id, workspace string
+	world         session.Workplace
 }
 
 // place is a workspace that sessions of this process work in.
@@ -95,9 +99,10 @@ func NewRegistry(o Options) *Registry {
 		log = zap.NewNop()
 	}
 	ctx, end := context.WithCancel(context.Background())
-	return &Registry{opts: o, log: log, redact: session.NewRedactor(o.Environ), ctx: ctx, end: end,
+	return &Registry{opts: o, log: log, redact: session.NewRedactor(o.Environ), documents: newDocuments(), blames: newBlames(), ctx: ctx, end: end,
 		open: map[string]*running{}, places: map[string]*place{}, models: map[modelAt]*model.Client{},
-		starts: map[string]*once{}, opening: map[string]*once{}, listed: map[string]listing{}, shelves: map[string]*folderTurn{}}
+		starts: map[string]*once{}, opening: map[string]*once{}, listed: map[string]listing{}, shelves: map[string]*folderTurn{},
+		faces: map[*live]struct{}{}}
 }
 
 // StateFolder is the folder for sessions that the environment names.
@@ -266,7 +271,7 @@ func (r *Registry) start(ctx context.Context, dir string, trusted bool, p protoc
 	}
 	id := newID(time.Now())
 	in := agent.Start{ID: id, Workspace: folderURI(dir), Task: p.Task, Autonomy: p.Autonomy, Model: cfg.Model.Name,
-		Trusted: trusted, Context: p.Context, By: by, Instructions: instructions}
+		Trusted: trusted, Context: p.Context, By: by, Instructions: instructions, Guards: guards(cfg, world.Guard, trusted)}
 	if in.Autonomy == "" {
 		in.Autonomy = cfg.Autonomy
 	}
@@ -274,7 +279,7 @@ func (r *Registry) start(ctx context.Context, dir string, trusted bool, p protoc
 	if err != nil {
 		return nil, session.Receipt{}, err
 	}
-	return r.keep(&running{s, id, dir}), receipt, nil
+	return r.keep(&running{s, id, dir, world}), receipt, nil
 }
 
 // instructions are the workspace's own words to an agent, which count as the developer's: so
@@ -312,8 +317,12 @@ func (r *Registry) options(dir, id string, w session.Workplace) session.Options 
 
 func (r *Registry) keep(s *running) *running {
 	r.mu.Lock()
-	defer r.mu.Unlock()
 	r.open[s.id] = s
+	faces := slices.Collect(maps.Keys(r.faces))
+	r.mu.Unlock()
+	for _, l := range faces { // each looks whether the session is one of its own
+		l.again(true)
+	}
 	return s
 }
 
@@ -326,22 +335,41 @@ func (r *Registry) world(dir string, cfg config.Config) (session.Workplace, erro
 	if err != nil {
 		return session.Workplace{}, err
 	}
+	p, err := r.place(dir)
+	if err != nil {
+		return session.Workplace{}, err
+	}
+	g, err := guard(cfg, p.files)
+	if err != nil {
+		return session.Workplace{}, err
+	}
+	return session.Workplace{Model: m, Files: p.files, Guard: g, Ledger: p.ledger, Redactor: r.redact, Env: command.Environment(r.opts.Environ),
+		Timeout: cfg.Commands.Timeout()}, nil
+}
+
+// place is a workspace that is worked in. The caller holds mu and has entered.
+func (r *Registry) place(dir string) (*place, error) {
 	p, ok := r.places[dir]
 	if ok && p.files.Gone() { // another folder stands there now; who works in the old one is told so
 		r.gone = append(r.gone, p)
 		ok = false
 	}
 	if !ok {
-		files, err := workspace.Open(dir, workspace.Options{Store: filepath.Join(r.folder(dir), "store")})
+		files, err := workspace.Open(dir, r.filesOptions(dir))
 		if err != nil {
-			return session.Workplace{}, err
+			return nil, err
 		}
 		p = &place{files, session.NewLedger()}
 		r.places[dir] = p
 		r.busy.Go(func() { r.sweep(files) }) // Close waits for whoever called us, and so for this
 	}
-	return session.Workplace{Model: m, Files: p.files, Ledger: p.ledger, Redactor: r.redact, Env: command.Environment(r.opts.Environ),
-		Timeout: cfg.Commands.Timeout()}, nil
+	return p, nil
+}
+
+// filesOptions are the files of a workspace with what editors hold open in it.
+func (r *Registry) filesOptions(dir string) workspace.Options {
+	open := buffers{r.documents, dir}
+	return workspace.Options{Store: filepath.Join(r.folder(dir), "store"), Buffers: open, Apply: open.apply}
 }
 
 // client is the client of a model's server. The caller holds mu.
@@ -486,7 +514,10 @@ func (r *Registry) reopen(id, path string) (*running, error) {
 	if err != nil {
 		return nil, err
 	}
-	return r.keep(&running{s, id, dir}), nil
+	if _, err := s.Post(context.Background(), "", agent.Configure{Guards: guards(cfg, world.Guard, now.State.Started.Trusted)}); err != nil && !now.State.Ended {
+		return nil, errors.Join(err, s.Close())
+	}
+	return r.keep(&running{s, id, dir, world}), nil
 }
 
 // onDisk is the journal of a session.

@@ -405,17 +405,21 @@ func TestReportDamagedSessionsAreListed(t *testing.T) {
 	}
 }
 
-// The position encoding is one that the client offers, and UTF-16 where it offers none that we have.
+// The position encoding is one that the client offers, bytes where it can count them, and UTF-16
+// where it offers none that we have.
 func TestReportPositionEncodings(t *testing.T) {
 	h := newHouse(t, nil)
-	for _, offered := range []any{nil, []string{}, []string{"utf-16"}, []string{"utf-8", "utf-16"}, []string{"utf-99"}} {
-		general := params{}
+	for _, offered := range [][]string{nil, {}, {"utf-16"}, {"utf-16", "utf-8"}, {"utf-8"}, {"utf-99"}, {"utf-32"}} {
+		general, want := params{}, protocol.UTF16
 		if offered != nil {
 			general["positionEncodings"] = offered
 		}
+		if slices.Contains(offered, "utf-8") {
+			want = protocol.UTF8
+		}
 		var r protocol.InitializeResult
 		h.guest().ok(protocol.LSPInitialize, params{"rootUri": fileURI(h.dir), "capabilities": params{"general": general}}, &r)
-		if got := r.Capabilities.PositionEncoding; got != protocol.UTF16 {
+		if got := r.Capabilities.PositionEncoding; got != want {
 			t.Errorf("offered %v: %q", offered, got)
 		}
 	}

@@ -14,21 +14,29 @@ import (
 // The requests: decode, post, answer with what came of it.
 
 func (c *client) start(ctx context.Context, p protocol.StartParams) (protocol.SessionResult, error) {
+	s, result, err := c.begun(ctx, p)
+	if err != nil {
+		return result, err
+	}
+	_, err = c.follow(ctx, s, new(int64))
+	return result, err
+}
+
+// begun is a session that was started, with nobody who follows it.
+func (c *client) begun(ctx context.Context, p protocol.StartParams) (*running, protocol.SessionResult, error) {
 	if strings.TrimSpace(p.Task) == "" {
-		return protocol.SessionResult{}, protocol.Errorf(protocol.InvalidParams, "task: say in a sentence what shall be done")
+		return nil, protocol.SessionResult{}, protocol.Errorf(protocol.InvalidParams, "task: say in a sentence what shall be done")
 	}
 	dir, trusted, err := c.here(p.Workspace)
 	if err != nil {
-		return protocol.SessionResult{}, err
+		return nil, protocol.SessionResult{}, err
 	}
+	p.Context = c.inward(p.Context)
 	s, receipt, err := c.registry.Start(ctx, dir, trusted, p, c.by())
 	if err != nil {
-		return protocol.SessionResult{}, err
+		return nil, protocol.SessionResult{}, err
 	}
-	if _, err := c.follow(ctx, s, new(int64)); err != nil {
-		return protocol.SessionResult{}, err
-	}
-	return protocol.SessionResult{Session: receipt.View()}, nil
+	return s, protocol.SessionResult{Session: receipt.View()}, nil
 }
 
 // listResult is protocol.ListResult with sessions that are encoded already.
@@ -105,8 +113,8 @@ func (c *client) steer(ctx context.Context, p protocol.SteerParams) (protocol.St
 	if err := soundScope(p.Scope); err != nil {
 		return protocol.SteerResult{}, err
 	}
-	receipt, err := c.post(ctx, p.SessionID, p.Request, agent.Steer{Text: p.Text, Scope: p.Scope, When: p.When,
-		SeenSeq: p.SeenSeq, Context: p.Context, By: c.by()})
+	receipt, err := c.post(ctx, p.SessionID, p.Request, agent.Steer{Text: p.Text, Scope: c.inwardScope(p.Scope), When: p.When,
+		SeenSeq: p.SeenSeq, Context: c.inward(p.Context), By: c.by()})
 	if err != nil {
 		return protocol.SteerResult{}, err
 	}
@@ -199,13 +207,19 @@ func (c *client) pause(ctx context.Context, p protocol.PauseParams) (protocol.Pa
 
 func (c *client) decide(ctx context.Context, p protocol.DecideParams) (protocol.SessionResult, error) {
 	receipt, err := c.post(ctx, p.SessionID, p.Request, agent.Decide{Pause: p.PauseID, Decision: p.DecisionID, Question: p.QuestionID,
-		Option: p.Option, Text: p.Text, Reject: p.Reject})
+		Option: p.Option, Text: p.Text, Reject: p.Reject, By: c.by()})
 	return protocol.SessionResult{Session: receipt.View()}, err
 }
 
 func (c *client) resume(ctx context.Context, p protocol.ResumeParams) (protocol.ResumeResult, error) {
-	receipt, err := c.post(ctx, p.SessionID, p.Request, agent.Resume{})
-	return protocol.ResumeResult{Session: receipt.View()}, err
+	s, err := c.session(p.SessionID)
+	if err != nil {
+		return protocol.ResumeResult{}, err
+	}
+	in := agent.Resume{Acknowledged: p.AcknowledgeDrift}
+	in.Pause, in.Drift = s.drift(ctx)
+	receipt, err := c.post(ctx, p.SessionID, p.Request, in)
+	return protocol.ResumeResult{Session: receipt.View(), Drift: in.Drift}, err
 }
 
 func (c *client) autonomy(ctx context.Context, p protocol.AutonomyParams) (protocol.SessionResult, error) {
@@ -228,5 +242,9 @@ func (c *client) history(_ context.Context, p protocol.HistoryParams) (protocol.
 	if limit == 0 || limit > mostHistory {
 		limit = mostHistory
 	}
-	return s.History(p.Since, limit)
+	r, err := s.History(p.Since, limit)
+	for i, e := range r.Events {
+		r.Events[i].Data = c.outward(e.Data)
+	}
+	return r, err
 }

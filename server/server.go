@@ -20,6 +20,7 @@ import (
 	"tandem/agent"
 	"tandem/agent/session"
 	"tandem/protocol"
+	"tandem/server/face"
 	"tandem/server/rpc"
 )
 
@@ -31,12 +32,14 @@ var Version = "0.1.0"
 var ordered = []string{
 	protocol.MethodStart, protocol.MethodAttach, protocol.MethodDetach, protocol.MethodEnd, protocol.MethodPlan,
 	protocol.MethodSteer, protocol.MethodWithdraw, protocol.MethodReplan, protocol.MethodPause, protocol.MethodDecide,
-	protocol.MethodResume, protocol.MethodAutonomy,
+	protocol.MethodResume, protocol.MethodAutonomy, protocol.MethodRevert, protocol.LSPExecuteCommand,
+	protocol.MethodCheckIn, protocol.MethodAsk, protocol.MethodWatch, protocol.MethodScenarioRun,
 }
 
 // Serve serves one client over rwc until it goes away or ctx ends. It returns at once.
 func (r *Registry) Serve(ctx context.Context, rwc io.ReadWriteCloser) *rpc.Conn {
-	c := &client{registry: r}
+	c := &client{registry: r, can: ableTo(protocol.ClientCapabilities{}), open: map[protocol.DocumentURI]*opened{}}
+	c.live = newLive(c)
 	conn := rpc.Serve(ctx, rwc, rpc.Options{Ordered: ordered, Log: r.log, Handlers: func(conn *rpc.Conn) map[string]rpc.Handler {
 		c.conn = conn
 		return c.handlers()
@@ -54,32 +57,56 @@ type client struct {
 	conn     *rpc.Conn
 
 	mu      sync.Mutex
-	dir     string // the workspace that initialize named
-	trusted bool
+	dir     string   // the workspace that a request means which names none: the first folder
+	roots   []string // the folders that it has open
+	trusted []string // those of them that initialize named, where it trusts them
 	name    string
 	follows []*running
+	editor  editor
+	can     abilities
+	open    map[protocol.DocumentURI]*opened
+
+	live *live
 }
 
 func (c *client) handlers() map[string]rpc.Handler {
 	return map[string]rpc.Handler{
-		protocol.LSPInitialize:  rpc.Typed(c.initialize),
-		protocol.LSPInitialized: rpc.Typed(nothing),
-		protocol.LSPShutdown:    rpc.Typed(nothing),
-		protocol.LSPExit:        rpc.Typed(c.exit),
-		protocol.MethodStart:    rpc.Typed(c.start),
-		protocol.MethodList:     rpc.Typed(c.list),
-		protocol.MethodAttach:   rpc.Typed(c.attach),
-		protocol.MethodDetach:   rpc.Typed(c.detach),
-		protocol.MethodEnd:      rpc.Typed(c.end),
-		protocol.MethodPlan:     rpc.Typed(c.plan),
-		protocol.MethodSteer:    rpc.Typed(c.steer),
-		protocol.MethodWithdraw: rpc.Typed(c.withdraw),
-		protocol.MethodReplan:   rpc.Typed(c.replan),
-		protocol.MethodPause:    rpc.Typed(c.pause),
-		protocol.MethodDecide:   rpc.Typed(c.decide),
-		protocol.MethodResume:   rpc.Typed(c.resume),
-		protocol.MethodAutonomy: rpc.Typed(c.autonomy),
-		protocol.MethodHistory:  rpc.Typed(c.history),
+		protocol.LSPInitialize:     rpc.Typed(c.initialize),
+		protocol.LSPInitialized:    rpc.Typed(c.initialized),
+		protocol.LSPShutdown:       rpc.Typed(nothing),
+		protocol.LSPExit:           rpc.Typed(c.exit),
+		protocol.MethodStart:       rpc.Typed(c.start),
+		protocol.MethodList:        rpc.Typed(c.list),
+		protocol.MethodAttach:      rpc.Typed(c.attach),
+		protocol.MethodDetach:      rpc.Typed(c.detach),
+		protocol.MethodEnd:         rpc.Typed(c.end),
+		protocol.MethodPlan:        rpc.Typed(c.plan),
+		protocol.MethodSteer:       rpc.Typed(c.steer),
+		protocol.MethodWithdraw:    rpc.Typed(c.withdraw),
+		protocol.MethodReplan:      rpc.Typed(c.replan),
+		protocol.MethodPause:       rpc.Typed(c.pause),
+		protocol.MethodDecide:      rpc.Typed(c.decide),
+		protocol.MethodResume:      rpc.Typed(c.resume),
+		protocol.MethodAutonomy:    rpc.Typed(c.autonomy),
+		protocol.MethodHistory:     rpc.Typed(c.history),
+		protocol.MethodRevert:      rpc.Typed(c.revert),
+		protocol.MethodCheckIn:     rpc.Typed(c.checkIn),
+		protocol.MethodAsk:         rpc.Typed(c.ask),
+		protocol.MethodWatch:       rpc.Typed(c.watch),
+		protocol.MethodScenarioRun: rpc.Typed(c.scenarioRun),
+		protocol.MethodBlame:       rpc.Typed(c.blame),
+
+		protocol.LSPDidOpen:          rpc.Typed(c.didOpen),
+		protocol.LSPDidChange:        rpc.Typed(c.didChange),
+		protocol.LSPDidSave:          rpc.Typed(c.didSave),
+		protocol.LSPDidClose:         rpc.Typed(c.didClose),
+		protocol.LSPDidChangeFolders: rpc.Typed(c.didChangeFolders),
+
+		protocol.LSPCodeAction:     rpc.Typed(c.codeAction),
+		protocol.LSPCodeLens:       rpc.Typed(c.codeLens),
+		protocol.LSPHover:          rpc.Typed(c.hover),
+		protocol.LSPExecuteCommand: rpc.Typed(c.executeCommand),
+		protocol.LSPProgressCancel: rpc.Typed(c.cancelProgress),
 	}
 }
 
@@ -94,7 +121,7 @@ func (c *client) exit(context.Context, struct{}) (any, error) {
 // Notify tells the client one thing. The connection queues it; a client that does not read is
 // dropped by the connection, and can attach again from where it was.
 func (c *client) Notify(method string, params []byte) {
-	if err := c.conn.Notify(context.Background(), method, rawParams(params)); err != nil {
+	if err := c.conn.Notify(context.Background(), method, rawParams(c.outward(params))); err != nil {
 		c.registry.log.Debug("a client is not told", zap.String("method", method), zap.Error(err))
 	}
 }
@@ -112,20 +139,31 @@ func (c *client) initialize(_ context.Context, p protocol.InitializeParams) (pro
 	}
 	c.mu.Lock()
 	c.dir, c.name = dir, "editor"
+	c.editor, c.can = editorOf(p), ableTo(p.Capabilities)
+	c.roots, c.trusted = rootsOf(dir, p.WorkspaceFolders), nil
 	if p.ClientInfo != nil {
 		c.name = p.ClientInfo.Name
 	}
 	if o := p.Options.Tandem; o != nil {
-		c.trusted = o.Trusted != nil && *o.Trusted
+		if o.Trusted != nil && *o.Trusted {
+			c.trusted = slices.Clone(c.roots)
+		}
 		if o.Client != "" {
 			c.name = o.Client
 		}
 	}
+	encoding := c.can.encoding
 	c.mu.Unlock()
 	return protocol.InitializeResult{
 		ServerInfo: &protocol.ServerInfo{Name: "tandem", Version: Version},
 		Capabilities: protocol.ServerCapabilities{
-			PositionEncoding: protocol.UTF16,
+			PositionEncoding: encoding,
+			TextDocumentSync: &protocol.SyncOptions{OpenClose: true, Change: protocol.SyncIncremental, Save: &protocol.SaveOptions{}},
+			Workspace:        &protocol.WorkspaceOffer{Folders: protocol.FoldersOffer{Supported: true, ChangeNotifications: true}},
+			HoverProvider:    true,
+			CodeAction:       &protocol.CodeActionOptions{Kinds: []protocol.CodeActionKind{protocol.QuickFix, protocol.Refactor}},
+			CodeLens:         &protocol.CodeLensOptions{},
+			ExecuteCommand:   &protocol.ExecuteCommandOptions{Commands: face.Commands()},
 			Experimental:     &protocol.Experimental{Tandem: protocol.TandemOffer{Version: protocol.Version}},
 		},
 	}, nil
@@ -158,8 +196,8 @@ func folderPath(at string) (string, error) {
 
 func folderURI(dir string) string { return string(uri.File(filepath.Clean(dir))) }
 
-// here is the workspace that a request means, and whether it is trusted: only the one that the
-// client has named at the start can be.
+// here is the workspace that a request means, and whether it is trusted: only those that
+// the client has named at the start can be.
 func (c *client) here(named string) (dir string, trusted bool, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -167,13 +205,13 @@ func (c *client) here(named string) (dir string, trusted bool, err error) {
 		if c.dir == "" {
 			return "", false, protocol.Errorf(protocol.InvalidParams, "workspace: name a folder; initialize named none")
 		}
-		return c.dir, c.trusted, nil
+		return c.dir, slices.Contains(c.trusted, c.dir), nil
 	}
 	dir, err = folderPath(named)
 	if err != nil {
 		return "", false, protocol.Errorf(protocol.InvalidParams, "workspace: %v", err)
 	}
-	return dir, c.trusted && dir == c.dir, nil
+	return dir, slices.Contains(c.trusted, dir), nil
 }
 
 func (c *client) by() string {
@@ -206,7 +244,7 @@ func (c *client) follow(ctx context.Context, s *running, since *int64) (session.
 	return now, nil
 }
 
-// leave ends what the client is told of sessions; the sessions go on.
+// leave ends what the client is told of sessions, and forgets its documents; the sessions go on.
 func (c *client) leave() {
 	c.mu.Lock()
 	follows := c.follows
@@ -215,6 +253,7 @@ func (c *client) leave() {
 	for _, s := range follows {
 		s.Detach(c)
 	}
+	c.closeAll()
 }
 
 // post posts an input to a session and gives what came of it.
@@ -259,12 +298,22 @@ func answers(r session.Receipt, in agent.Input) bool {
 			return is[agent.Withdrawn](e)
 		case agent.Replan:
 			return is[agent.Planned](e)
+		case agent.RevertOf:
+			return isRevert(e)
 		case agent.Pause:
 			return is[agent.Paused](e)
 		case agent.Resume:
 			return is[agent.Resumed](e)
 		case agent.SetAutonomy:
 			return is[agent.AutonomySet](e)
+		case agent.CheckIn, agent.AskAside:
+			return is[agent.AskedAside](e)
+		case agent.AddWatch:
+			return is[agent.Watched](e)
+		case agent.RemoveWatch:
+			return is[agent.Unwatched](e)
+		case agent.RunScenario:
+			return is[agent.ScenarioWanted](e)
 		case agent.End:
 			return is[agent.Ended](e)
 		case agent.Decide:

@@ -56,6 +56,13 @@ func (l *Ledger) begin() (mark int) {
 	return mark
 }
 
+// Busy says that a command runs in the workspace: what changes on disk may be its doing.
+func (l *Ledger) Busy() bool {
+	p := <-l.page
+	l.page <- p
+	return p.commands > 0
+}
+
 // since ends the command that began at mark and gives what others have done meanwhile, the
 // oldest first.
 func (l *Ledger) since(mark int) []*entry {

@@ -31,8 +31,8 @@ func (s *Session) reconcile(ctx context.Context) {
 		switch {
 		case !ok && !s.closing:
 			s.start(ctx, w)
-		case ok && j.work.Frozen != w.Frozen:
-			j.work.Frozen = w.Frozen
+		case ok && j.frozen != w.Frozen:
+			j.frozen = w.Frozen
 			j.setFrozen(w.Frozen)
 		}
 	}
@@ -40,7 +40,7 @@ func (s *Session) reconcile(ctx context.Context) {
 
 func (s *Session) start(ctx context.Context, w agent.Work) {
 	ctx, cancel := context.WithCancel(ctx)
-	j := &job{work: w, cancel: cancel, freeze: make(chan bool, 1)}
+	j := &job{work: w, frozen: w.Frozen, cancel: cancel, freeze: make(chan bool, 1)}
 	s.running[w.ID] = j
 	if w.Frozen {
 		j.setFrozen(true)
@@ -67,10 +67,7 @@ func (s *Session) do(ctx context.Context, j *job) (report agent.Input) {
 func (s *Session) fault(j *job, p any) agent.Input {
 	s.log(fmt.Sprintf("%s panicked: %v\n%s", j.work.ID, p, debug.Stack()))
 	text := fmt.Sprintf("Tandem itself failed here, which is a fault to be reported: %v", p)
-	if _, asks := j.work.Job.(agent.Ask); asks {
-		return agent.AskFailed{Question: j.work.ID, Why: agent.FailFinal, Text: text}
-	}
-	return agent.Outcome{Op: j.work.ID, Failed: true, Text: text, Output: text}
+	return impossible(j.work, text)
 }
 
 // wait reports when a time has come by the wall's clock, which may be set while it waits, or

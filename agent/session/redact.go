@@ -167,14 +167,86 @@ func redacted(in agent.Input, clean func(string) string) agent.Input {
 	case agent.AskFailed:
 		in.Text = clean(in.Text)
 		return in
+	case agent.CheckIn:
+		in.Text = clean(in.Text)
+		return in
+	case agent.AskAside:
+		in.Question = clean(in.Question)
+		return in
+	case agent.Evaluated:
+		return redactedLook(in, clean)
+	case agent.Kept:
+		in.Broken = clean(in.Broken)
+		return in
+	case agent.Preceded:
+		in.Run.Checks, in.Broken = redactedChecks(in.Run.Checks, clean), clean(in.Broken)
+		return in
+	case agent.Reran:
+		return redactedRun(in, clean)
 	case agent.Said:
 		in.Text = clean(in.Text)
 		return in
 	case agent.Outcome:
-		in.Text, in.Output = clean(in.Text), clean(in.Output)
+		in.Text, in.Output, in.Findings = clean(in.Text), clean(in.Output), redactedFindings(in.Findings, clean)
 		return in
 	}
 	return in
+}
+
+func redactedLook(in agent.Evaluated, clean func(string) string) agent.Input {
+	in.Findings, in.Values = redactedFindings(in.Findings, clean), redactedValues(in.Values, clean)
+	return in
+}
+
+func redactedValues(list []agent.Reading, clean func(string) string) []agent.Reading {
+	out := slices.Clone(list)
+	for i, v := range out {
+		if text, ok := v.Value.(string); ok {
+			out[i].Value = clean(text)
+		}
+		out[i].Error = clean(v.Error)
+	}
+	return out
+}
+
+func redactedRun(in agent.Reran, clean func(string) string) agent.Input {
+	in.Facts, in.Values, in.Broken = redactedFacts(in.Facts, clean), redactedValues(in.Values, clean), clean(in.Broken)
+	in.Comparison.Before.Checks = redactedChecks(in.Comparison.Before.Checks, clean)
+	in.Comparison.After.Checks = redactedChecks(in.Comparison.After.Checks, clean)
+	in.Comparison.Changes = slices.Clone(in.Comparison.Changes)
+	for i, c := range in.Comparison.Changes {
+		in.Comparison.Changes[i] = protocol.Change{What: clean(c.What), Before: clean(c.Before), After: clean(c.After)}
+	}
+	return in
+}
+
+func redactedFindings(list []agent.Finding, clean func(string) string) []agent.Finding {
+	out := slices.Clone(list)
+	for i := range out {
+		out[i].Facts = redactedFacts(out[i].Facts, clean)
+	}
+	return out
+}
+
+func redactedFacts(list []protocol.Fact, clean func(string) string) []protocol.Fact {
+	out := slices.Clone(list)
+	for i, f := range out {
+		out[i].Text = clean(f.Text)
+		if f.Source != nil {
+			source := *f.Source
+			source.Expected, source.Observed = clean(source.Expected), clean(source.Observed)
+			out[i].Source = &source
+		}
+	}
+	return out
+}
+
+func redactedChecks(list []protocol.Check, clean func(string) string) []protocol.Check {
+	out := slices.Clone(list)
+	for i := range out {
+		out[i].Expected, out[i].Observed = clean(out[i].Expected), clean(out[i].Observed)
+	}
+	return out
 }
 
 // redactedEdits are edits of a plan without secrets.

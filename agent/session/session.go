@@ -77,6 +77,7 @@ type Session struct {
 	halted  error            // why they could not
 	retry   <-chan time.Time // when they are tried again
 	print   <-chan time.Time // when clients are told what commands have written
+	awaits  []await          // who waits for something
 	strange error            // what this version could not read in the journal
 	left    time.Time        // when a client was last given up
 	closing bool
@@ -118,7 +119,8 @@ type answer struct {
 
 // job is a work that was started.
 type job struct {
-	work     agent.Work
+	work     agent.Work // as it was started
+	frozen   bool       // what it was told last
 	cancel   context.CancelFunc
 	freeze   chan bool
 	said     []byte // what it has said so far; of a command the tail of it
@@ -400,6 +402,7 @@ func (s *Session) apply(at time.Time, events []agent.Event) {
 		}
 		s.notify(before[i], after, e)
 	}
+	s.answerAwaits()
 }
 
 func (s *Session) append(at time.Time, key string, events []agent.Event) error {

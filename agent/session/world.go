@@ -8,7 +8,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -37,6 +36,8 @@ type Workplace struct {
 	// Redactor knows the marks that stand in place of secrets: with one in it nothing is written
 	// and no command is run.
 	Redactor Redactor
+	// Guard is what is looked after; nil is nothing but watches.
+	Guard *Guard
 	// Output is the folder for the whole output of commands, one file each, named by the
 	// operation; "" keeps none.
 	Output string
@@ -48,7 +49,7 @@ func (w Workplace) Do(ctx context.Context, j Job) agent.Input {
 		return w.ask(ctx, j, ask)
 	}
 	if w.Files.Gone() {
-		return failed(j.ID, fmt.Sprintf("the workspace's folder %s was removed or replaced while the session was open; end the session and start another there", w.Files.Dir()))
+		return impossible(j.Work, fmt.Sprintf("the workspace's folder %s was removed or replaced while the session was open; end the session and start another there", w.Files.Dir()))
 	}
 	switch job := j.Job.(type) {
 	case agent.Run:
@@ -57,6 +58,14 @@ func (w Workplace) Do(ctx context.Context, j Job) agent.Input {
 		return w.command(ctx, j, commandArguments{Command: job.Command})
 	case agent.Revert:
 		return w.revert(ctx, j.ID, job)
+	case agent.Check:
+		return w.check(ctx, j, job)
+	case agent.KeepInputs:
+		return w.keep(ctx, job)
+	case agent.RunBefore:
+		return w.before(ctx, j, job)
+	case agent.Rerun:
+		return w.rerun(ctx, j, job)
 	}
 	return failed(j.ID, fmt.Sprintf("nobody can do %T", j.Job))
 }
@@ -69,6 +78,9 @@ func (w Workplace) run(ctx context.Context, j Job, r agent.Run) agent.Input {
 	case mark != "" && (r.Tool == tool.EditFile || r.Tool == tool.WriteFile || !tool.Takes(r.Tool)):
 		return failed(j.ID, fmt.Sprintf("refused: the arguments hold %s, which stands in place of a secret that you are not shown. Leave its line as it is; a command has the value in its environment.", mark))
 	case tool.Takes(r.Tool):
+		if found := w.forbidden(r); len(found) > 0 {
+			return held(j.ID, found)
+		}
 		return w.runTool(ctx, j.ID, r)
 	}
 	return w.runCommand(ctx, j, r)
@@ -96,11 +108,30 @@ func (w Workplace) ask(ctx context.Context, j Job, q agent.Ask) agent.Input {
 		return inVain(j.ID, q.Attempt, err)
 	}
 	r := agent.Replied{Question: j.ID, Text: a.Text, Reasoning: a.Reasoning, Length: a.Finish == model.Length,
-		Usage: protocol.Usage{InputTokens: int64(a.Usage.InputTokens), CachedInputTokens: int64(a.Usage.CachedInputTokens), OutputTokens: int64(a.Usage.OutputTokens)}}
+		Usage: usage(request, a)}
 	for _, c := range a.Calls {
 		r.Calls = append(r.Calls, agent.ModelCall{Name: c.Name, Arguments: c.Arguments, Extra: c.Extra})
 	}
 	return r
+}
+
+// bytesAToken is about how many bytes of code and English a model counts as one token.
+const bytesAToken = 4
+
+// usage is what an answer has used. Where the server tells nothing it is estimated from the length
+// of what was sent and said: a budget that takes nothing for none would never stop anybody.
+func usage(q model.Request, a model.Answer) protocol.Usage {
+	if a.Usage != (model.Usage{}) {
+		return protocol.Usage{InputTokens: int64(a.Usage.InputTokens), CachedInputTokens: int64(a.Usage.CachedInputTokens), OutputTokens: int64(a.Usage.OutputTokens)}
+	}
+	sent, said := len(q.Tools), len(a.Text)+len(a.Reasoning)
+	for m := range q.Messages {
+		sent += len(m)
+	}
+	for _, c := range a.Calls {
+		said += len(c.Name) + len(c.Arguments)
+	}
+	return protocol.Usage{InputTokens: int64(sent/bytesAToken + 1), OutputTokens: int64(said/bytesAToken + 1)}
 }
 
 // The first wait before a question is asked again, and the longest.
@@ -368,28 +399,6 @@ func (w Workplace) bound(raw json.RawMessage) time.Duration {
 
 // longestCommand is the hard upper bound of any command.
 const longestCommand = 12 * time.Hour
-
-// revert takes the edits of operations back, the newest first.
-func (w Workplace) revert(ctx context.Context, op string, r agent.Revert) agent.Input {
-	var back []workspace.Change
-	for _, p := range r.Edits {
-		for _, c := range slices.Backward(p.Changes) {
-			back = append(back, workspace.Change{Path: c.Path, Before: image(c.Before), After: image(c.After)})
-		}
-	}
-	var done workspace.Reverted
-	entry := w.Ledger.enter()
-	defer func() { entry.end(done.Changes) }() // also when it panics: commands wait for it
-	done, err := w.Files.Revert(ctx, back, false)
-	for _, c := range done.Changes {
-		w.saw(c.Path)
-	}
-	o := agent.Outcome{Op: op, Changes: w.changes(done.Changes), Conflicts: done.Conflicts, Text: "taken back"}
-	if err != nil { // what was taken back before it stands
-		o.Failed, o.Text, o.Output = true, err.Error(), err.Error()
-	}
-	return o
-}
 
 // changes are file changes in the words of the session, with the regions that differ.
 func (w Workplace) changes(list []workspace.Change) []agent.Change {

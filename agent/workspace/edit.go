@@ -134,29 +134,6 @@ func (t *text) splice(spans []span) (string, error) {
 	return b.String(), nil
 }
 
-// applied changes an open document through its editor. The images are those of its text.
-func (w *Workspace) applied(ctx context.Context, name string, version int32, before, after string, notes []string) (Result, error) {
-	if w.apply == nil {
-		return Result{}, fmt.Errorf("%s is open in the editor, which takes no edits: nothing was changed", name)
-	}
-	change := Change{Path: name, Before: &Image{Size: int64(len(before)), Mode: 0o644}, After: &Image{Size: int64(len(after)), Mode: 0o644}}
-	if info, err := w.root.Stat(name); err == nil {
-		change.Before.Mode, change.After.Mode = info.Mode(), info.Mode()
-	}
-	var err error
-	if change.Before.Digest, err = w.store.Put([]byte(before)); err != nil {
-		return Result{}, err
-	}
-	if change.After.Digest, err = w.store.Put([]byte(after)); err != nil {
-		return Result{}, err
-	}
-	if err := w.apply(ctx, name, version, before, after); err != nil {
-		return Result{}, fmt.Errorf("edit %s in the editor: %w", name, err)
-	}
-	w.remember(name, change.After)
-	return w.result(change, []byte(before), []byte(after), notes), nil
-}
-
 func (w *Workspace) result(c Change, before, after []byte, notes []string) Result {
 	if c.Path == "" {
 		return Result{}

@@ -40,6 +40,14 @@ func (w *Workspace) Revert(ctx context.Context, changes []Change, dry bool) (Rev
 	return out, nil
 }
 
+// Unseen takes changes for ones that the agent was not shown: an edit of such a file is refused, with
+// what changed, before it is made. For reverts that the agent did not ask for.
+func (w *Workspace) Unseen(changes []Change) {
+	for _, c := range changes {
+		w.remember(c.Path, c.Before)
+	}
+}
+
 func pathsOf(changes []Change) []string {
 	var names []string
 	seen := map[string]bool{}
@@ -126,6 +134,8 @@ func (w *Workspace) before(now form, c Change) (form, error) {
 		return w.formOf(c.Before)
 	}
 	switch {
+	case c.Before == nil && w.reads(now, c.After):
+		return form{}, nil
 	case c.Before == nil:
 		return form{}, errors.New("it was made by the agent and has changed since; it stays")
 	case c.After == nil:
@@ -146,16 +156,50 @@ func (w *Workspace) merged(now form, c Change) (form, error) {
 	if err != nil {
 		return form{}, err
 	}
-	base := string(after.data)
-	edits, ok := udiff.Merge(udiff.Lines(base, string(now.data)), udiff.Lines(base, string(before.data)))
+	t := threeTexts(after.data, now.data, before.data)
+	edits, ok := udiff.Merge(udiff.Lines(t.base, t.now), udiff.Lines(t.base, t.before))
 	if !ok || now.image.Link != "" {
 		return form{}, errors.New("what others changed since stands in the same lines; it stays as it is")
 	}
-	text, err := udiff.Apply(base, edits)
+	text, err := udiff.Apply(t.base, edits)
 	if err != nil {
 		return form{}, fmt.Errorf("the changes do not fit together (%w); it stays as it is", err)
 	}
-	return form{image: &Image{Digest: Digest([]byte(text)), Size: int64(len(text)), Mode: c.Before.Mode}, data: []byte(text)}, nil
+	data, err := t.encode(text)
+	if err != nil {
+		return form{}, fmt.Errorf("it %w; it stays as it is", err)
+	}
+	return form{image: &Image{Digest: Digest(data), Size: int64(len(data)), Mode: c.Before.Mode}, data: data}, nil
+}
+
+// texts are what a three-way merge merges. An editor shows a file without its byte order mark and
+// in another encoding, so the same text may have two forms; the merged text takes that of now.
+type texts struct {
+	base, now, before string
+	encode            func(text string) ([]byte, error)
+}
+
+func threeTexts(base, now, before []byte) texts {
+	a, errA := decode(base)
+	n, errN := decode(now)
+	b, errB := decode(before)
+	if errors.Join(errA, errN, errB) != nil { // bytes are merged as they are
+		return texts{string(base), string(now), string(before), func(text string) ([]byte, error) { return []byte(text), nil }}
+	}
+	return texts{a.text, n.text, b.text, func(text string) ([]byte, error) {
+		n.text = text
+		return n.encode()
+	}}
+}
+
+// reads says that a form has the text of an image, whatever its encoding.
+func (w *Workspace) reads(now form, i *Image) bool {
+	if now.image == nil || now.image.Link != "" {
+		return false
+	}
+	kept, err := w.formOf(i)
+	text, ok := TextOf(kept.data)
+	return err == nil && kept.image != nil && kept.image.Link == "" && ok && Holds(now.data, text)
 }
 
 // formOf is an image with its bytes. Those that were never kept cannot come back.
@@ -206,8 +250,7 @@ func (w *Workspace) become(ctx context.Context, name string, now, then form) (Ch
 		return w.relink(name, then.image)
 	}
 	if text, version, open := w.buffer(name); open {
-		_, err := w.applied(ctx, name, version, text, string(then.data), nil)
-		return Change{Path: name, Before: now.image, After: then.image}, err
+		return w.becomeOpen(ctx, name, version, text, now, then)
 	}
 	if now.image != nil {
 		loaded, err := w.load(name)
@@ -228,6 +271,26 @@ func (w *Workspace) become(ctx context.Context, name string, now, then form) (Ch
 	}
 	change.After.Mode = then.image.Mode
 	return change, nil
+}
+
+// becomeOpen puts a form into a document that is open in an editor. What its editor does not change
+// stays, as a file does that changed meanwhile.
+func (w *Workspace) becomeOpen(ctx context.Context, name string, version int32, text string, now, then form) (Change, error) {
+	if text != string(now.data) {
+		return Change{}, refuse(ErrChanged, "the text changed in the editor while it was taken back; it stays")
+	}
+	want, ok := TextOf(then.data)
+	if !ok {
+		return Change{}, refuse(ErrChanged, "it was no text before, and is open in the editor; it stays")
+	}
+	r, err := w.applied(ctx, name, version, text, want, nil)
+	switch {
+	case len(r.Changes) > 0:
+		return r.Changes[0], err
+	case err != nil:
+		return Change{}, refuse(ErrChanged, "%v", err)
+	}
+	return Change{}, nil
 }
 
 // vanish removes a file that the agent made.

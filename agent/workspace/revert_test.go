@@ -1,6 +1,8 @@
 package workspace
 
 import (
+	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -165,4 +167,53 @@ func pictured(t *testing.T, dir string) string {
 		b.WriteString(e.Name() + " " + info.Mode().String() + " " + content(t, dir, e.Name()) + "\n")
 	}
 	return b.String()
+}
+
+// A file that is open in an editor is taken back there, also where the editor shows it in another
+// form; what its editor does not change stays, and is told.
+func TestRevertOfOpenDocuments(t *testing.T) {
+	const marked = bom + "one\r\ntwo\r\nthree\r\n"
+	for _, test := range []struct {
+		name, typed, want string
+		refuses           bool
+		status            string
+	}{
+		{"as it was left", "ONE\r\ntwo\r\nthree\r\n", "one\r\ntwo\r\nthree\r\n", false, "restored"},
+		{"typed below", "ONE\r\ntwo\r\nthree, typed\r\n", "one\r\ntwo\r\nthree, typed\r\n", false, "restored"},
+		{"taken back by hand", "one\r\ntwo\r\nthree\r\n", "one\r\ntwo\r\nthree\r\n", false, "same"},
+		{"typed over", "mine\r\ntwo\r\nthree\r\n", "mine\r\ntwo\r\nthree\r\n", false, "conflict"},
+		{"an editor that refuses", "ONE\r\ntwo\r\nthree\r\n", "ONE\r\ntwo\r\nthree\r\n", true, "conflict"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			b := buffers{}
+			refuses := false
+			w, _ := open(t, Options{Buffers: b, Apply: func(ctx context.Context, path string, version int32, old, new string) (string, error) {
+				if refuses {
+					return "", errors.New("applied: false")
+				}
+				return b.apply(ctx, path, version, old, new)
+			}})
+			lay(t, w, map[string]string{"a.go": marked, "b.go": "b\n"})
+			edit, err := w.Edit(t0, "a.go", []Edit{{Old: "one", New: "ONE"}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			other, err := w.Edit(t0, "b.go", []Edit{{Old: "b", New: "B"}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			b["a.go"] = struct {
+				text    string
+				version int32
+			}{test.typed, 1}
+			refuses = test.refuses
+			done, err := w.Revert(t0, append(edit.Changes, other.Changes...), false)
+			if err != nil || len(done.Files) != 2 || done.Files[0].Status != test.status || done.Files[1].Status != "restored" {
+				t.Fatalf("%+v %v", done, err)
+			}
+			if b["a.go"].text != test.want || (test.status == "conflict") != (len(done.Conflicts) == 1) || read(t, w, "b.go") != "b\n" {
+				t.Errorf("the document is %q, conflicts %q", b["a.go"].text, done.Conflicts)
+			}
+		})
+	}
 }

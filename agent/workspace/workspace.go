@@ -16,6 +16,8 @@ import (
 // no editor holds it, or when the file on disk is the truer copy.
 type Buffers interface {
 	Text(path string) (text string, version int32, open bool)
+	// Saved hears that the file on disk was given the text of its document.
+	Saved(path string)
 }
 
 // Options of a workspace; the zero value keeps no content and knows no editor.
@@ -25,9 +27,10 @@ type Options struct {
 	Store string
 	// Buffers are read in place of the disk; nil means that no document is open.
 	Buffers Buffers
-	// Apply changes an open document from old to new, if it still has that version. An error
-	// means that the document was not changed.
-	Apply func(ctx context.Context, path string, version int32, old, new string) error
+	// Apply changes an open document from old to new, if it still has that version, and gives
+	// the text as the editor has it then: new, in the editor's form. An error means that the
+	// document was not changed, as far as is known.
+	Apply func(ctx context.Context, path string, version int32, old, new string) (string, error)
 }
 
 // Image is one state of one path. Digest is the SHA-256 of the content in hex, Size counts
@@ -76,7 +79,7 @@ type Workspace struct {
 	root    *os.Root
 	store   *Store
 	buffers Buffers
-	apply   func(ctx context.Context, path string, version int32, old, new string) error
+	apply   func(ctx context.Context, path string, version int32, old, new string) (string, error)
 	// seen holds, by path, the digest of what the agent last saw. Reads run side by side,
 	// so it is a concurrent map; each key is written by itself, no invariant spans two.
 	seen sync.Map
@@ -153,6 +156,9 @@ func (w *Workspace) Gone() bool {
 // are no longer what the digest says.
 func (w *Workspace) Content(digest string) ([]byte, error) { return w.store.Get(digest) }
 
+// Keep keeps a content in the store of the workspace and gives its digest.
+func (w *Workspace) Keep(data []byte) (digest string, err error) { return w.store.Put(data) }
+
 // Saw takes the file's present content as seen by the agent: for changes that reach it by
 // another way than a read, such as the report of a command's changes or of a revert.
 func (w *Workspace) Saw(path string) error {
@@ -166,6 +172,23 @@ func (w *Workspace) Saw(path string) error {
 	}
 	w.remember(f.name, f.image)
 	return nil
+}
+
+// Knows tells whether the agent last saw a file with this very text.
+func (w *Workspace) Knows(path, text string) bool {
+	name, err := w.Name(path)
+	if err != nil {
+		return false
+	}
+	seen, ok := w.seen.Load(name)
+	if !ok {
+		return false
+	}
+	if seen == Digest([]byte(text)) {
+		return true
+	}
+	f, err := w.load(name) // its bytes may have another form than its text
+	return err == nil && f.image != nil && seen == f.image.Digest && f.holds(text)
 }
 
 // remember takes an image for what the agent knows of a path; nil means that it knows of no

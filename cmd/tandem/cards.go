@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mattn/go-runewidth"
+
 	"tandem/protocol"
 )
 
@@ -88,15 +90,20 @@ func (p *picture) turnCard(reason string) []line {
 var pausedBy = map[protocol.PausedBy]string{protocol.PausedByDeveloper: "PAUSED BY YOU", protocol.PausedByAgent: "PAUSED BY THE AGENT",
 	protocol.PausedByTripwire: "STOPPED BY A STOP CONDITION", protocol.PausedByRecovery: "PAUSED WHEN THE DAEMON ENDED", protocol.PausedByBudget: "STOPPED BY THE BUDGET"}
 
-// pauseCard is a tactical pause: why, the facts, the likely cause, and the ways out.
+// pauseCard is a tactical pause: why, the facts, the likely cause, what was decided and came of it,
+// and the ways out.
 func (p *picture) pauseCard(pause protocol.Pause) []line {
-	title := pausedBy[pause.By]
+	title, reason := pausedBy[pause.By], pause.Reason
 	if name := tripped(pause); name != "" {
 		title = "STOPPED BY " + name
+		if reason == "stopped by "+name {
+			reason = ""
+		}
 	}
-	out := []line{{mark: "⏸", text: title + " · your turn", tone: careful}}
-	if pause.Reason != "" {
-		out = append(out, line{indent: 2, text: pause.Reason})
+	whose := p.whose(pause)
+	out := []line{{mark: "⏸", text: title + " · " + whose, tone: careful}}
+	if reason != "" {
+		out = append(out, line{indent: 2, text: reason})
 	}
 	out = append(out, p.factLines(pause)...)
 	for _, id := range pause.Frozen {
@@ -109,9 +116,39 @@ func (p *picture) pauseCard(pause protocol.Pause) []line {
 		out = append(out, line{indent: 2, text: "Decided: " + pause.Decision, tone: mine})
 	}
 	if pause.Comparison != nil {
-		out = append(out, comparison(*pause.Comparison)...)
+		out = append(out, beforeAndAfter(decidedTitle, *pause.Comparison)...)
 	}
-	return append(out, optionLines(pause.Actions, func(a protocol.Action) (string, string) { return optionOf(pause, a) })...)
+	if whose != yourTurn {
+		return append(out, line{indent: 2, text: "Say what shall change, or /resume, whenever you like.", tone: quiet})
+	}
+	return append(out, waysOut(pause)...)
+}
+
+const (
+	yourTurn     = "your turn"
+	decidedTitle = "AFTER YOUR DECISION"
+)
+
+// whose says who has to do something in a pause.
+func (p *picture) whose(pause protocol.Pause) string {
+	switch s := p.session; {
+	case s.Mode != protocol.Paused || s.Initiative != protocol.AgentInitiative:
+		return yourTurn
+	case pause.Decision != "" && pause.Comparison == nil:
+		return "the agent changes what you decided"
+	}
+	return "the agent looks into it"
+}
+
+// waysOut are the numbered options of a pause, then resume.
+func waysOut(pause protocol.Pause) []line {
+	actions := slices.Clone(pause.Actions)
+	for i, a := range actions {
+		if o, ok := optionOf(pause, a); ok {
+			actions[i].Title = o.Title
+		}
+	}
+	return optionLines(actions, func(a protocol.Action) (string, string) { return touched(pause, a) })
 }
 
 func tripped(p protocol.Pause) string {
@@ -123,18 +160,24 @@ func tripped(p protocol.Pause) string {
 	return ""
 }
 
-// factLines are the evidence of a pause.
+// factLines are the evidence of a pause. What several facts of one condition expect and observe is
+// said once.
 func (p *picture) factLines(pause protocol.Pause) []line {
 	var out []line
+	told := ""
 	for _, f := range pause.Facts {
 		l := line{indent: 2, mark: "-", text: f.Text}
-		if s := f.Source; s != nil {
-			if s.Tripwire != "" {
-				l.text += fmt.Sprintf(" (expected %s, observed %s)", s.Expected, s.Observed)
-			}
-			l.side = p.at(s.URI, s.Range)
+		if f.Source != nil {
+			l.side = p.at(f.Source.URI, f.Source.Range)
 		}
 		out = append(out, l)
+		if s := f.Source; s != nil && s.Tripwire != "" {
+			now := "expected " + s.Expected + " · observed " + s.Observed
+			if told != s.Tripwire+now {
+				out = append(out, line{indent: 4, text: now})
+			}
+			told = s.Tripwire + now
+		}
 	}
 	if pause.LikelyCause != "" {
 		out = append(out, line{indent: 2, text: "Likely cause: " + pause.LikelyCause})
@@ -154,33 +197,53 @@ func (p *picture) at(uri string, r *protocol.Range) string {
 	return text
 }
 
-// optionOf says more of the option that an action takes: what it means, and what it touches.
-func optionOf(p protocol.Pause, a protocol.Action) (detail, side string) {
-	for _, o := range p.Options {
-		if a.Params.Option != o.ID {
-			continue
-		}
-		var touches []string
-		for _, t := range o.Touches {
-			touches = append(touches, string(t))
-		}
-		return o.Detail, strings.Join(append(touches, fileNames(o.Files)...), ", ")
+// optionOf is the option that an action takes.
+func optionOf(p protocol.Pause, a protocol.Action) (protocol.Option, bool) {
+	i := slices.IndexFunc(p.Options, func(o protocol.Option) bool { return o.ID == a.Params.Option })
+	if i < 0 || a.Params.Option == "" {
+		return protocol.Option{}, false
 	}
-	return "", ""
+	return p.Options[i], true
+}
+
+// touched says more of the option that an action takes: what it means, and what it touches.
+func touched(p protocol.Pause, a protocol.Action) (detail, side string) {
+	o, _ := optionOf(p, a)
+	var touches []string
+	for _, t := range o.Touches {
+		touches = append(touches, touchWords(t))
+	}
+	return o.Detail, strings.Join(append(touches, fileNames(o.Files)...), ", ")
+}
+
+func touchWords(t protocol.Touch) string {
+	if t == protocol.TouchBusinessRule {
+		return "business rule"
+	}
+	return string(t)
 }
 
 // pauseMoved shows what is new in a pause.
 func (p *picture) pauseMoved(before protocol.Pause, reason string) []line {
 	now := *p.session.Pause
 	switch {
-	case len(now.Facts) != len(before.Facts) || len(now.Options) != len(before.Options) || now.LikelyCause != before.LikelyCause || now.Comparison != nil && before.Comparison == nil:
-		return p.pauseCard(now)
 	case now.Decision != before.Decision:
 		return []line{{mark: "›", text: "Decided: " + now.Decision, tone: mine}}
+	case len(now.Facts) != len(before.Facts) || len(now.Options) > len(before.Options) || now.LikelyCause != before.LikelyCause && now.LikelyCause != "":
+		return p.pauseCard(now)
+	case p.session.Initiative == protocol.DeveloperInitiative && now.Comparison != nil && reason != "":
+		return append([]line{{mark: "⏸", text: "PAUSED · " + yourTurn, tone: careful}, {indent: 2, text: reason}}, waysOut(now)...)
 	case reason != "":
 		return []line{{indent: 2, text: reason}}
 	}
 	return nil
+}
+
+// driftCard says that a resume was refused because live inputs have moved, and the ways out.
+func driftCard(refusal string) []line {
+	moved, _, _ := strings.Cut(strings.TrimPrefix(refusal, "resume: "), "; look first")
+	return []line{{mark: "!", text: "Not resumed: " + moved + ".", tone: careful},
+		{indent: 2, text: "What was compared is the case as it was. Look first, or go on from here with /resume anyway (elsewhere: tandem resume --acknowledge-drift).", tone: quiet}}
 }
 
 // questionCard is the first question that is open; the others follow when it is answered.
@@ -329,4 +392,82 @@ func (p *picture) openDecision() protocol.Decision {
 		}
 	}
 	return last
+}
+
+// mostChanges is how many differences of two runs a table shows.
+const mostChanges = 12
+
+// comparison is a before and after of a run.
+func comparison(c protocol.Comparison) []line { return beforeAndAfter("BEFORE AND AFTER", c) }
+
+// beforeAndAfter is a table: what has to hold, how the runs ended, and what differs in what they wrote.
+func beforeAndAfter(title string, c protocol.Comparison) []line {
+	input := "same input ✓"
+	if !c.Input.Same {
+		input = "another input"
+	}
+	t := table{}
+	t.add(quiet, "", "before", "after")
+	for _, after := range c.After.Checks {
+		before := "not looked at"
+		if i := slices.IndexFunc(c.Before.Checks, func(b protocol.Check) bool { return b.Tripwire == after.Tripwire }); i >= 0 {
+			before = verdict(c.Before.Checks[i])
+		}
+		t.add(toneOf(after.OK), after.Tripwire, before, verdict(after))
+	}
+	if c.Before.ExitCode != 0 || c.After.ExitCode != 0 {
+		t.add(toneOf(c.After.ExitCode == 0), "exit code", fmt.Sprint(c.Before.ExitCode), fmt.Sprint(c.After.ExitCode))
+	}
+	for _, change := range c.Changes[:min(len(c.Changes), mostChanges)] {
+		t.add(plain, change.What, change.Before, change.After)
+	}
+	out := append([]line{{text: title + "  " + c.Scenario, side: input, tone: strong}}, t.lines()...)
+	if more := len(c.Changes) - mostChanges; more > 0 {
+		out = append(out, line{indent: 2, text: fmt.Sprintf("… and %d more", more), tone: quiet})
+	}
+	return out
+}
+
+// verdict is what a check observed, and whether that is right.
+func verdict(c protocol.Check) string {
+	if c.OK {
+		return "✓ " + c.Observed
+	}
+	return "✗ " + c.Observed
+}
+
+func toneOf(ok bool) tone {
+	if ok {
+		return plain
+	}
+	return bad
+}
+
+// table is rows whose cells stand below one another, on a screen and in a pipe.
+type table struct {
+	rows  [][3]string
+	tones []tone
+}
+
+// Widths at which the cells of a table are cut, so that it fits on 80 columns.
+const (
+	widestName  = 38
+	widestValue = 17
+)
+
+func (t *table) add(as tone, name, before, after string) {
+	t.rows = append(t.rows, [3]string{clip(name, widestName), clip(before, widestValue), clip(after, widestValue)})
+	t.tones = append(t.tones, as)
+}
+
+func (t *table) lines() []line {
+	name, before := 0, 0
+	for _, r := range t.rows {
+		name, before = max(name, runewidth.StringWidth(r[0])), max(before, runewidth.StringWidth(r[1]))
+	}
+	out := make([]line, len(t.rows))
+	for i, r := range t.rows {
+		out[i] = line{indent: 2, as: true, tone: t.tones[i], text: runewidth.FillRight(r[0], name+2) + runewidth.FillRight(r[1], before+2) + r[2]}
+	}
+	return out
 }

@@ -24,10 +24,16 @@ func (st *stage) closing(f *follower, d *director) error {
 	for _, file := range st.script.Files {
 		before[file.Path] = string(file.Data)
 	}
+	if st.name == brakeStory {
+		withoutData(before, after)
+	}
 	width, _ := f.scr.size()
 	lines := []line{{}, {text: "WHAT CHANGED IN THE FILES", tone: strong}}
 	lines = append(lines, diffLines(before, after)...)
 	lines = append(lines, line{})
+	if d.compared != nil {
+		lines = append(append(lines, beforeAndAfter("THE SAME CASE", *d.compared)...), line{})
+	}
 	lines = append(lines, plansBeside(d.before, f.pic.session.Plan, width)...)
 	if d.tests.ID != "" {
 		lines = append(append(lines, line{}), testLines(d.tests, st.name)...)
@@ -147,10 +153,10 @@ func columns(left, right []line, at int) []line {
 }
 
 // testLines are what the last command that passed said. That it is the tests is known of the
-// built-in story alone.
+// built-in stories alone.
 func testLines(op protocol.Operation, story string) []line {
 	what := "The last command that passed: "
-	if story == builtIn {
+	if brought(story) {
 		what = "The tests are green: "
 	}
 	out := []line{{mark: "✓", text: what + op.Target, tone: good}}
@@ -166,7 +172,7 @@ func nextLines(st *stage) []line {
 	if !strings.HasPrefix(st.dir, st.temp) {
 		out = append(out, line{}, line{text: "The workspace is kept in " + st.dir})
 	}
-	if st.name != builtIn {
+	if !brought(st.name) {
 		return out
 	}
 	return append(out, line{}, line{text: "NOW WITH YOUR OWN MODEL", tone: strong},

@@ -19,7 +19,7 @@ import (
 )
 
 type demoCommand struct {
-	Story string `arg:"" optional:"" help:"The story: pair, in which you change the plan while the agent works; or a file that tandem run --record wrote." default:"pair"`
+	Story string `arg:"" optional:"" help:"The story: pair, in which you change the plan while the agent works; pause, in which a stop condition stops it and you decide; or a file that tandem run --record wrote." default:"pair"`
 	Fast  bool   `help:"Play it fast, for one who has seen it."`
 	Keep  string `help:"Keep the workspace in this new folder." placeholder:"DIR"`
 	JSON  bool   `help:"Print JSON for programs."`
@@ -29,7 +29,13 @@ type demoCommand struct {
 func (demoCommand) Help() string {
 	return `Only the words of the agent are scripted. The plan, the edits, the commands and the tests
 are real, on a small Go module in a temporary folder; Go is all that has to be installed.
-In a terminal you type the steer (Enter takes the suggested one); else it plays by itself.
+In a terminal it is you who speaks (Enter takes the suggested words); else it plays by itself.
+
+  tandem demo pair     The agent builds on the wrong thing. You steer while it works: it stops what
+                       is useless now, keeps what is good, tells what your change costs, and goes on.
+  tandem demo pause    The agent's report and the database disagree. A stop condition stops it: you
+                       see the facts and decide, the same case runs again on the same input, before
+                       and after side by side, and you resume.
 
 A file is a recorded session, or any rehearsal: it is played in a temporary folder, with your
 environment but for the model's. Its commands run on your machine: play only what you trust.`
@@ -51,7 +57,7 @@ func (c *demoCommand) Run(ctx context.Context, s std) error {
 }
 
 func (c *demoCommand) play(ctx context.Context, s std, pace float64) (err error) {
-	if _, err := exec.LookPath("go"); err != nil && c.Story == builtIn {
+	if _, err := exec.LookPath("go"); err != nil && brought(c.Story) {
 		return errors.New("demo: the story's tests are run with Go, which is not on the PATH; install it from your system or from go.dev")
 	}
 	st, err := openStage(ctx, c, pace)
@@ -62,8 +68,14 @@ func (c *demoCommand) play(ctx context.Context, s std, pace float64) (err error)
 	return st.play(ctx, s, c.JSON)
 }
 
-// builtIn is the story that the program brings along.
-const builtIn = "pair"
+// The stories that the program brings along.
+const (
+	pairStory  = "pair"
+	brakeStory = "pause" // of a tactical pause
+)
+
+// brought says that a story is one of these, and no file.
+func brought(story string) bool { return story == pairStory || story == brakeStory }
 
 // stage is where a story is played: its folders, its model server and its daemon, all in this process.
 type stage struct {
@@ -93,7 +105,7 @@ func openStage(ctx context.Context, c *demoCommand, pace float64) (*stage, error
 
 // readStory reads the story that the program brings along, or that of a file.
 func readStory(name string) (*rehearsal.Script, error) {
-	if name == builtIn {
+	if brought(name) {
 		name += ".txtar"
 		archive, err := rehearsals.Stories.ReadFile(name)
 		if err != nil {
@@ -103,7 +115,7 @@ func readStory(name string) (*rehearsal.Script, error) {
 	}
 	archive, err := os.ReadFile(name)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("demo: there is no file %s; the built-in story is called %s", name, builtIn)
+		return nil, fmt.Errorf("demo: there is no file %s; the built-in stories are called %s and %s", name, pairStory, brakeStory)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("demo: %w", err)
@@ -147,11 +159,11 @@ func (st *stage) awaits(ctx context.Context, words string) {
 }
 
 // environ is the environment of the story: the rehearsal as the model, no configuration of the
-// developer's, and for the built-in one a Go that asks nobody for anything.
+// developer's, and for the built-in ones a Go that asks nobody for anything.
 func (st *stage) environ() []string {
 	ours := []string{"OPENAI_BASE_URL=" + st.model.URL, "OPENAI_API_KEY=", "TANDEM_MODEL=rehearsal",
 		"XDG_CONFIG_HOME=" + filepath.Join(st.temp, "config")}
-	if st.name == builtIn {
+	if brought(st.name) {
 		ours = append(ours, "GOFLAGS=", "GOPROXY=off", "GOWORK=off", "GOTOOLCHAIN=local", "GO111MODULE=on", "GOENV=off")
 	}
 	return withEnviron(os.Environ(), ours...)
@@ -191,7 +203,7 @@ func (st *stage) play(ctx context.Context, s std, programs bool) error {
 		}
 		d := &director{stage: st, ctx: ctx}
 		d.f = &follower{std: s, c: c, session: started.Session, scr: newScreen(s.out, s.getenv), again: "tandem demo",
-			watch: d.watch, stays: d.stays, holds: st.holds, held: d.held}
+			watch: d.watch, stays: d.stays, holds: st.holds, held: d.held, drifted: d.drifted}
 		if programs {
 			d.f.programs = encoder(s.out)
 		} else if err := d.f.print(st.opening(s)); err != nil {
@@ -210,7 +222,7 @@ func (st *stage) end(d *director, code int) error {
 	f := d.f
 	switch {
 	case f.programs != nil:
-		return errors.Join(f.programs.Encode(map[string]any{"before": d.before, "after": f.pic.session.Plan}), asExit(code))
+		return errors.Join(f.programs.Encode(map[string]any{"before": d.before, "after": f.pic.session.Plan, "comparison": d.compared}), asExit(code))
 	case code == exitDone:
 		return st.closing(f, d)
 	case f.mine || d.ctx.Err() != nil:
@@ -227,7 +239,13 @@ func (st *stage) opening(s std) []line {
 	if mine {
 		how = "Read along. When you see it going the wrong way, say so: type, or press Enter for the suggested steer."
 	}
-	if st.name != builtIn {
+	if st.name == brakeStory {
+		how = "Nobody sits at this terminal, so the demo decides and resumes itself."
+		if mine {
+			how = "Read along. When a stop condition stops the agent, you decide: press Enter for the suggested words, take a number, or type your own."
+		}
+	}
+	if !brought(st.name) {
 		title = "REPLAY  " + st.name + ": the files and commands are real, the agent's words are those of the file"
 		how = "Nobody sits at this terminal, so the steers that it holds are typed where they were heard."
 		if mine {
@@ -251,6 +269,10 @@ type director struct {
 	before  *protocol.Plan // the plan before a steer changed it
 	last    *protocol.Plan
 	tests   protocol.Operation // the last command that passed
+
+	compared *protocol.Comparison // of the pause, the last one
+	moment   string               // of the pause for which words were suggested last
+	arrived  bool                 // the order that comes in while the session is paused
 }
 
 // watch sees what happens, and suggests the steer when its moment has come.
@@ -272,6 +294,9 @@ func (d *director) watch(n note) []line {
 
 // turned gives a recorded steer that was said when it was the developer's turn.
 func (d *director) turned(p protocol.ModeChangedParams) []line {
+	if d.name == brakeStory {
+		return d.paused(p)
+	}
 	if p.Mode == protocol.Executing {
 		return nil
 	}
@@ -288,7 +313,7 @@ func (d *director) held(words string) []line {
 		return d.say(words)
 	case d.f.asked > 0:
 		return nil // they have just spoken
-	case d.script.Steer != "" && !d.offered:
+	case d.steerable() && !d.offered:
 		return d.offer()
 	case d.f.mine:
 		return []line{{text: "The story waits for you here: type, or /pause.", tone: careful}}
@@ -312,6 +337,9 @@ func (d *director) say(words string) []line {
 // steered takes the suggestion back while a steer is answered. One that the story does not know
 // leaves the plan as it is, and then the one that it knows is suggested again.
 func (d *director) steered(p protocol.SteeredParams) []line {
+	if d.name == brakeStory {
+		return nil // what waits for the developer is suggested again when it is their turn
+	}
 	d.f.suggested, d.due = "", ""
 	if p.Steer.Status == protocol.SteerApplied && d.before == nil && d.offered && d.f.mine {
 		d.f.suggested = d.script.Steer
@@ -373,9 +401,12 @@ func (d *director) planned(p protocol.PlanChangedParams) []line {
 	return nil
 }
 
+// steerable says that the story knows a steer; that of the pause is what the developer decides.
+func (d *director) steerable() bool { return d.script.Steer != "" && d.name != brakeStory }
+
 // offer suggests the steer to the developer, or says it where there is none.
 func (d *director) offer() []line {
-	if d.offered || d.before != nil || d.script.Steer == "" {
+	if d.offered || d.before != nil || !d.steerable() {
 		return nil
 	}
 	d.offered = true
@@ -390,7 +421,7 @@ func (d *director) offer() []line {
 // hint says why this is the moment for the suggested steer.
 func (d *director) hint() string {
 	why := "This is a moment to say that you want something else"
-	if d.name == builtIn {
+	if d.name == pairStory {
 		why = "It is about to build on the provider. Say you want something else"
 	}
 	return why + ": press Enter for the suggested steer, or type your own."
@@ -401,7 +432,7 @@ func (d *director) stays() (string, bool) {
 	if d.due != "" {
 		return "The recording goes on with a steer: press Enter for it. Ctrl-C goes to the end.", true
 	}
-	if d.before != nil || !d.f.mine || d.script.Steer == "" {
+	if d.before != nil || !d.f.mine || !d.steerable() {
 		return "", false
 	}
 	d.f.suggested = d.script.Steer

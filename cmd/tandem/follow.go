@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -45,11 +46,13 @@ type follower struct {
 	said    map[string]time.Duration
 
 	suggested string                // what Enter on the empty line says; the demo sets it
+	answers   bool                  // it is typed for the developer and answers what is open; else it is a steer
 	watch     func(n note) []line   // sees every notification; the demo sets it
 	stays     func() (string, bool) // why a session that is done is not left; the demo sets it
 	awaits    bool                  // that was said
 	holds     <-chan string         // tells that the story waits for the developer; the demo sets it
 	held      func(words string) []line
+	drifted   func() []line // sees a resume refused because inputs have moved; the demo sets it
 }
 
 // result is the answer to a request of ours.
@@ -288,6 +291,13 @@ func (f *follower) noted(n note) error {
 func (f *follower) answered(r result) error {
 	f.asked--
 	f.until = max(f.until, r.seq)
+	if refused := (*refusal)(nil); errors.As(r.err, &refused) && refused.code == protocol.CodeDriftUnacknowledged {
+		lines := driftCard(refused.text)
+		if f.drifted != nil {
+			lines = append(lines, f.drifted()...)
+		}
+		return f.print(lines)
+	}
 	if r.err != nil {
 		return f.print([]line{{mark: "✗", text: r.err.Error(), tone: bad}})
 	}

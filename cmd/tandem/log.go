@@ -17,13 +17,24 @@ type logCommand struct {
 	Follow  bool   `short:"f" help:"Go on as events come, until Ctrl-C or the session is done."`
 	Since   int64  `help:"Only events after this one." placeholder:"N"`
 	Output  string `help:"The whole output of one command instead, such as op0000012." placeholder:"OP"`
+
+	Markdown  bool `help:"The whole session as Markdown instead, such as for a pull request." xor:"form"`
+	Revisions bool `help:"The revisions of the plan instead, each with what it changed." xor:"form"`
 }
 
 // Run shows the events of a session, one a line.
 func (c *logCommand) Run(ctx context.Context, s std) error {
+	if c.JSON && c.Markdown {
+		return &exitError{exitUsage, "log: --markdown is for people and --json for programs; take one of them"}
+	}
 	return c.withSession(ctx, c.Session, false, func(cl *client, now protocol.Session) error {
-		if c.Output != "" {
+		switch {
+		case c.Output != "":
 			return c.showOutput(s, now.ID)
+		case c.Markdown:
+			return c.markdown(ctx, s, cl, now)
+		case c.Revisions:
+			return c.revisions(ctx, s, cl, now)
 		}
 		last, err := c.page(ctx, s, cl, now.ID, c.Since)
 		if err != nil || !c.Follow {

@@ -27,11 +27,17 @@ type cli struct {
 	Steer    steerCommand    `cmd:"" group:"A session, from another window:" help:"Say something to the agent at any moment."`
 	Plan     planCommand     `cmd:"" group:"A session, from another window:" help:"Show the plan."`
 	Status   statusCommand   `cmd:"" group:"A session, from another window:" help:"Show where a session stands, and what waits for you."`
+	Brief    briefCommand    `cmd:"" group:"A session, from another window:" help:"Write the hand-over for whoever goes on, from the journal alone."`
 	Log      logCommand      `cmd:"" group:"A session, from another window:" help:"Show everything that happened, one line an event."`
 	Sessions sessionsCommand `cmd:"" group:"A session, from another window:" help:"List the sessions of this workspace."`
 	Pause    pauseCommand    `cmd:"" group:"A session, from another window:" help:"Stop everything that changes something."`
 	Decide   decideCommand   `cmd:"" group:"A session, from another window:" help:"Answer a pause, a question or a decision."`
 	Resume   resumeCommand   `cmd:"" group:"A session, from another window:" help:"Go on after a pause."`
+	Revert   revertCommand   `cmd:"" group:"A session, from another window:" help:"Take back what the agent did in a step, in an operation or for a steer."`
+	CheckIn  checkInCommand  `cmd:"" name:"checkin" group:"A session, from another window:" help:"Let the agent commit to its next steps, or ask."`
+	Ask      askCommand      `cmd:"" group:"A session, from another window:" help:"Ask a side question; the work goes on undisturbed."`
+	Watch    watchCommand    `cmd:"" group:"A session, from another window:" help:"Show the live values that are watched, add one or take one away."`
+	Scenario scenarioCommand `cmd:"" group:"A session, from another window:" help:"Run the same case again, and see before and after."`
 	End      endCommand      `cmd:"" group:"A session, from another window:" help:"End a session for good."`
 
 	Version versionCommand `cmd:"" group:"The program:" help:"Print the version."`

@@ -144,6 +144,11 @@ func (p *picture) hush(behind string) []line {
 // progress shows an operation that began or ended.
 func (p *picture) progress(n protocol.ProgressParams) []line {
 	op := n.Operation
+	i := slices.IndexFunc(p.running, func(o protocol.Operation) bool { return o.ID == op.ID })
+	if i >= 0 && p.running[i].Status == op.Status && p.hinted[op.ID] {
+		p.track(op) // only its output has grown
+		return nil
+	}
 	p.track(op)
 	if op.Kind == protocol.Think {
 		return p.thinking(op)
@@ -382,26 +387,12 @@ func (p *picture) watched(n protocol.WatchedParams) []line {
 	return []line{{indent: 4, mark: "=", text: w.Name + ": " + value}}
 }
 
-// compared shows a before and after.
-func (p *picture) compared(n protocol.ScenarioRanParams) []line { return comparison(n.Comparison) }
-
-func comparison(c protocol.Comparison) []line {
-	input := "on the same input"
-	if !c.Input.Same {
-		input = "on another input"
+// compared shows a before and after: of a run by hand, or of the same case in a pause.
+func (p *picture) compared(n protocol.ScenarioRanParams) []line {
+	if p.session.Pause != nil && p.session.Pause.Decision != "" {
+		return beforeAndAfter(decidedTitle, n.Comparison)
 	}
-	out := []line{{text: "AFTER YOUR DECISION  " + c.Scenario, side: input, tone: strong}}
-	for _, check := range c.After.Checks {
-		l := line{indent: 2, mark: "✓", text: check.Tripwire + ": holds", side: "observed " + check.Observed, tone: good}
-		if !check.OK {
-			l = line{indent: 2, mark: "✗", text: check.Tripwire + ": still fails, expected " + check.Expected, side: "observed " + check.Observed, tone: bad}
-		}
-		out = append(out, l)
-	}
-	for _, change := range c.Changes {
-		out = append(out, line{indent: 2, mark: "~", text: change.What + ": " + change.Before + " → " + change.After})
-	}
-	return out
+	return comparison(n.Comparison)
 }
 
 // now is what happens at a time, in one line.

@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"strings"
 
+	"tandem/agent"
 	"tandem/protocol"
 )
 
@@ -68,20 +69,29 @@ type planCommand struct {
 	place
 	Session  string `arg:"" optional:"" help:"The session; without it the newest here."`
 	Revision int    `help:"An earlier revision of the plan." placeholder:"N"`
+	Against  int    `help:"What is different from this revision." placeholder:"M"`
 }
 
-// Run shows the plan.
+// Run shows the plan, or what is different between two revisions.
 func (c *planCommand) Run(ctx context.Context, s std) error {
 	return c.withSession(ctx, c.Session, false, func(cl *client, now protocol.Session) error {
 		plan := protocol.PlanResult{Plan: now.Plan}
 		if c.Revision != 0 {
 			var err error
-			if plan, err = ask[protocol.PlanResult](ctx, cl, protocol.MethodPlan, protocol.PlanParams{SessionID: now.ID, Revision: c.Revision}); err != nil {
+			if plan, err = planAt(ctx, cl, now.ID, c.Revision); err != nil {
 				return err
 			}
 		}
-		if plan.Plan == nil {
+		switch {
+		case plan.Plan == nil:
 			return c.show(s, plan, []line{{text: "There is no plan yet."}})
+		case c.Against != 0:
+			older, err := planAt(ctx, cl, now.ID, c.Against)
+			if err != nil {
+				return err
+			}
+			r := protocol.ReplanResult{Plan: *plan.Plan, Diff: agent.PlanDiff(older.Plan.Steps, plan.Plan.Steps)}
+			return c.show(s, r, planAgainst(*older.Plan, r))
 		}
 		return c.show(s, plan, planLines(*plan.Plan))
 	})

@@ -110,14 +110,16 @@ func (f *follower) enter(ctx context.Context, when protocol.When) (left bool, er
 	actions := f.meaning()
 	text := f.typed.take()
 	if text == "" {
-		text, f.suggested = f.suggested, ""
-		if text == "" {
+		if text = f.suggested; text == "" {
 			return false, nil
 		}
-		f.steer(ctx, text, when)
-		return false, nil
+		if !f.answers {
+			f.suggested = ""
+			f.steer(ctx, text, when)
+			return false, nil
+		}
 	}
-	f.suggested = ""
+	f.suggested, f.answers = "", false
 	if name, rest, ok := slash(text); ok {
 		return f.command(ctx, name, rest)
 	}
@@ -215,7 +217,7 @@ func (f *follower) command(ctx context.Context, name, rest string) (left bool, e
 			return result{err: f.c.call(ctx, protocol.MethodPause, protocol.PauseParams{SessionID: f.session.ID, Reason: rest}, nil)}
 		})
 	case "resume":
-		f.resume(ctx)
+		f.resume(ctx, rest == "anyway")
 	case "steer":
 		f.steer(ctx, rest, protocol.Now)
 	case "plan":
@@ -233,9 +235,10 @@ func (f *follower) command(ctx context.Context, name, rest string) (left bool, e
 	return false, nil
 }
 
-// resume goes on. The pause's own action is sent where there is one: it knows of drift.
-func (f *follower) resume(ctx context.Context) {
-	if p := f.pic.session.Pause; p != nil {
+// resume goes on; anyway says that the developer knows of inputs that have moved. Else the pause's
+// own action is sent where there is one.
+func (f *follower) resume(ctx context.Context, anyway bool) {
+	if p := f.pic.session.Pause; p != nil && !anyway {
 		for _, a := range p.Actions {
 			if a.Method == protocol.MethodResume {
 				f.act(ctx, a, "")
@@ -244,7 +247,8 @@ func (f *follower) resume(ctx context.Context) {
 		}
 	}
 	f.send(ctx, func(ctx context.Context) result {
-		return result{err: f.c.call(ctx, protocol.MethodResume, protocol.ResumeParams{SessionID: f.session.ID}, nil)}
+		p := protocol.ResumeParams{SessionID: f.session.ID, AcknowledgeDrift: anyway}
+		return result{err: f.c.call(ctx, protocol.MethodResume, p, nil)}
 	})
 }
 
@@ -263,7 +267,7 @@ var help = []line{
 	{indent: 2, text: "Alt+Enter    send it for the end of this step; nothing is interrupted"},
 	{indent: 2, text: "1, 2, …      take an option of a pause, a question or a decision; other words are your own answer"},
 	{indent: 2, text: "/pause       stop everything that changes something; with a reason the agent looks into it"},
-	{indent: 2, text: "/resume      go on after a pause"},
+	{indent: 2, text: "/resume      go on after a pause; /resume anyway, where live inputs have moved"},
 	{indent: 2, text: "/plan        the whole plan        /status      where it stands"},
 	{indent: 2, text: "/steer …     a steer, where words would answer something else"},
 	{indent: 2, text: "/quit        leave; the session stays"},

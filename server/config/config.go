@@ -4,6 +4,7 @@
 package config
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -11,31 +12,35 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/goccy/go-yaml"
-
+	"tandem/agent/tripwire"
 	"tandem/protocol"
 )
 
 // Config is how a session is set up.
 type Config struct {
-	Model    Model             `yaml:"model"`
-	Autonomy protocol.Autonomy `yaml:"autonomy"`
-	Commands Commands          `yaml:"commands"`
+	Model    Model             `json:"model"`
+	Autonomy protocol.Autonomy `json:"autonomy"`
+	Commands Commands          `json:"commands"`
+	// Tripwires, Watches and Scenarios are checked: they compile, their names are unique, and the
+	// scenarios that tripwires name are there.
+	Tripwires []tripwire.Spec `json:"tripwires"`
+	Watches   []Watch         `json:"watches"`
+	Scenarios []Scenario      `json:"scenarios"`
 }
 
 // Model says which model is asked, and where.
 type Model struct {
-	Name    string `yaml:"name"`
-	BaseURL string `yaml:"base_url"`
+	Name    string `json:"name"`
+	BaseURL string `json:"base_url"`
 	// IdleS is the longest silence of the server, in seconds; 0 is the client's own bound.
-	IdleS int `yaml:"idle_s"`
+	IdleS int `json:"idle_s"`
 	// Key comes from OPENAI_API_KEY alone: a file is no place for it.
-	Key string `yaml:"-"`
+	Key string `json:"-"`
 }
 
 // Commands bound what the agent runs.
 type Commands struct {
-	TimeoutS int `yaml:"timeout_s"`
+	TimeoutS int `json:"timeout_s"`
 }
 
 // Timeout is how long a command may run that names no bound; 0 is the default.
@@ -99,35 +104,29 @@ func read(path string, c *Config) error {
 	if err != nil {
 		return fmt.Errorf("configuration: %w", err)
 	}
-	empty, err := parse(b)
-	if err == nil && !empty { // the library takes an empty document for one that empties c
-		if err = yaml.UnmarshalWithOptions(b, c, yaml.Strict()); err != nil {
-			err = located(err)
-		} else {
-			err = check(*c)
-		}
-	}
-	if err != nil {
+	if err := c.over(b); err != nil {
 		return fmt.Errorf("configuration %s, %w", path, err)
 	}
 	return nil
 }
 
-// mostSeconds is the longest time that can be set, which is half a day.
-const mostSeconds = 12 * 60 * 60
-
-func check(c Config) error {
-	switch c.Autonomy {
-	case "", protocol.Close, protocol.Balanced, protocol.High:
-	default:
-		return fmt.Errorf("autonomy: %q is none of close, balanced, high", c.Autonomy)
+// over sets what a file's text sets.
+func (c *Config) over(b []byte) error {
+	node, err := parse(b)
+	if err != nil || node == nil {
+		return err
 	}
-	for _, s := range []int{c.Commands.TimeoutS, c.Model.IdleS} {
-		if s < 0 || s > mostSeconds {
-			return fmt.Errorf("commands.timeout_s, model.idle_s: they count seconds, from 0 to %d", mostSeconds)
-		}
+	checked, err := json.Marshal(plain(node))
+	if err != nil {
+		return err
 	}
-	return nil
+	next := *c
+	next.Tripwires, next.Watches, next.Scenarios = nil, nil, nil
+	if err := json.Unmarshal(checked, &next); err != nil {
+		return err
+	}
+	c.Model, c.Autonomy, c.Commands = next.Model, next.Autonomy, next.Commands
+	return c.add(next, node)
 }
 
 // Missing says what has to be set before a model can be asked, in one line; "" is nothing.

@@ -7,7 +7,7 @@ CORPUS = $(abspath ../shared/corpus)
 export TANDEM_CORPUS ?= $(if $(wildcard $(CORPUS)),$(CORPUS),)
 FUZZTIME ?= 20s
 
-.PHONY: test lint generate tools bench soak fuzz build
+.PHONY: test lint generate tools bench soak fuzz build vscode-tools test-vscode test-vscode-old nvim-tools test-nvim
 
 test: tools generate lint
 	go test -race -timeout 5m ./...
@@ -33,10 +33,10 @@ tools:
 	@test -n "$(TANDEM_CORPUS)" || echo "no corpus at ../shared/corpus (set TANDEM_CORPUS): the tests that read it are skipped"
 
 bench:
-	go test -run '^$$' -bench 'Steer|Step|Pause|Cancel' ./server
+	go test -run '^$$' -bench 'Steer|Step|Pause|Cancel|Trip|CheckIn' ./server
 	go test -run '^$$' -bench Load ./agent/session
 	go test -run '^$$' -bench 'Start|Memory|RestartToListed|IdleSessions' ./cmd/tandem
-	go test -run '^$$' -bench . ./agent ./agent/command ./agent/journal
+	go test -run '^$$' -bench . ./agent ./agent/command ./agent/journal ./agent/tripwire ./agent/scenario
 
 soak:
 	go test -tags soak -run Soak -timeout 6m -v ./cmd/tandem
@@ -48,3 +48,21 @@ fuzz:
 
 build:
 	go build -trimpath -o tandem ./cmd/tandem
+
+# The Neovim plugin: format, lint, and its tests in the newest Neovim and in 0.10.
+nvim-tools:
+	@bash extensions/nvim/scripts/tools.sh
+
+test-nvim: nvim-tools
+	bash extensions/nvim/scripts/check.sh
+	bash extensions/nvim/scripts/test.sh
+
+# The VS Code extension: checks, unit tests, and two suites in the real editor; then in the oldest that is supported.
+vscode-tools:
+	@bash extensions/vscode/scripts/get-vscode.sh >/dev/null
+
+test-vscode: vscode-tools
+	bash extensions/vscode/scripts/test.sh
+
+test-vscode-old:
+	bash extensions/vscode/scripts/test.sh vscode-old

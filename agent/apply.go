@@ -18,6 +18,7 @@ func (s State) Apply(e Event) State {
 		s.portion.at = e.At
 	case Woke:
 		s.Mode, s.Initiative = protocol.Executing, protocol.AgentInitiative
+		s.spendsFrom(e.At)
 		s.Retry = Retry{}
 	case Waited:
 		s.Mode, s.Initiative = protocol.Waiting, protocol.DeveloperInitiative
@@ -44,6 +45,7 @@ func (s State) Apply(e Event) State {
 	case Deferred:
 		s.Retry.Until = e.Until
 	case Used:
+		s.lastTokens = e.Usage.InputTokens + e.Usage.OutputTokens - s.Usage.InputTokens - s.Usage.OutputTokens
 		s.Usage = e.Usage
 	case Compacted:
 		s = s.compacted(e)
@@ -124,7 +126,7 @@ func (s State) Apply(e Event) State {
 		s.Initiative, s.Took = protocol.DeveloperInitiative, false
 		s.Retry = Retry{}
 	case Decided:
-		s.Initiative, s.Took = protocol.AgentInitiative, true
+		s.Initiative, s.Took, s.looks = protocol.AgentInitiative, true, 0
 		s.Decided = s.decidedFiles(e.Option)
 		s.editCase(func(c *Case) { c.Running = false })
 		s.editPause(func(p *protocol.Pause) { p.Decision = e.Text })
@@ -196,6 +198,7 @@ func (s State) asked(e Asked) State {
 	s.Question = &Question{ID: e.Question, Force: e.Force, Silent: e.Silent, Started: e.At}
 	s.Retry.Until = time.Time{}
 	s.counters.ops++
+	s.looks++
 	return s
 }
 
@@ -223,7 +226,7 @@ func (s State) compacted(e Compacted) State {
 		}
 	}
 	s.Turn, s.Unsaid = nil, nil
-	s.Retry.Compacted = true
+	s.Retry.Compacted, s.lastTokens = true, 0
 	return s
 }
 
@@ -289,7 +292,7 @@ func (s State) heard(e Heard) State {
 	s.Unsaid = append(slices.Clone(s.Unsaid), Note{Steer: e.Steer, Text: steerNote(s, s.Steers[i])})
 	s.Nudges = 0
 	if s.Mode == protocol.Paused {
-		s.Initiative = protocol.AgentInitiative
+		s.Initiative, s.looks = protocol.AgentInitiative, 0
 	}
 	return s
 }
@@ -306,7 +309,7 @@ func (s State) questionAnswered(e QuestionAnswered) State {
 }
 
 func (s State) paused(e Paused) State {
-	s.Mode, s.Initiative, s.Took = protocol.Paused, protocol.DeveloperInitiative, false
+	s.Mode, s.Initiative, s.Took, s.looks = protocol.Paused, protocol.DeveloperInitiative, false, 0
 	p := e.Pause
 	s.Pause = &p
 	s.Case, s.Failing = nil, nil
@@ -328,8 +331,9 @@ func (s State) paused(e Paused) State {
 // resumed ends the pause: the agent goes on, and a budget that was used up counts anew.
 func (s State) resumed(e Resumed) State {
 	if s.Pause != nil && s.Pause.By == protocol.PausedByBudget {
-		s.portion, s.lastLike = spent{usage: s.Usage, at: e.At}, likes{}
+		s.portion, s.lastLike = spent{usage: s.Usage}, likes{}
 	}
+	s.spendsFrom(e.At)
 	s.Mode, s.Initiative, s.Pause, s.Took = protocol.Executing, protocol.AgentInitiative, nil, false
 	s.Case, s.Failing = nil, nil
 	s.note(resumedNote(e))

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -270,6 +271,31 @@ func target(tool, text string) string {
 		return a.Operation
 	}
 	return clip(a.Path, 200)
+}
+
+// fileFields are the names by which agent/tool takes a file.
+var fileFields = []string{"path", "file_path", "file", "filename", "from", "source", "old_path", "to", "destination", "new_path"}
+
+// filesIn are the files that a call of a file tool may mean: each name that it takes, read alone, so
+// that one of a wrong type does not hide the others.
+func filesIn(text string) []string {
+	d := json.NewDecoder(strings.NewReader(text))
+	if t, err := d.Token(); err != nil || t != json.Delim('{') {
+		return nil // the tool refuses it
+	}
+	var files []string
+	for d.More() {
+		key, err := d.Token()
+		var value json.RawMessage
+		if err != nil || d.Decode(&value) != nil {
+			return files
+		}
+		var file string
+		if name, ok := key.(string); ok && slices.Contains(fileFields, name) && json.Unmarshal(value, &file) == nil && file != "" {
+			files = append(files, file)
+		}
+	}
+	return files
 }
 
 // object is the arguments as the conversation holds them: always an object, never empty. What

@@ -101,6 +101,9 @@ func (s State) SideAnswered(id string) (SideAnswer, bool) {
 }
 
 func (s State) asideWork() []Work {
+	if !s.alive() {
+		return nil
+	}
 	var out []Work
 	for _, a := range s.Asides {
 		job := Ask{Model: s.Started.Model, Messages: a.messages, Attempt: a.Attempt}
@@ -151,6 +154,9 @@ func (m *moment) asideReplied(in Replied) bool {
 	if !ok {
 		return false
 	}
+	if !m.alive() { // nobody waits for it any more
+		return true
+	}
 	m.used(in.Usage)
 	text := strings.TrimSpace(in.Text)
 	switch {
@@ -170,6 +176,7 @@ func (m *moment) asideFailed(in AskFailed) bool {
 	switch {
 	case !ok:
 		return false
+	case !m.alive():
 	case in.Why == FailCut && a.Attempt == 0:
 		m.say(AskedAsideAgain{ID: a.ID})
 	default:

@@ -144,7 +144,7 @@ func (s State) changedAfter(p Past) (Past, bool) {
 		if later.Seq < p.Began {
 			break
 		}
-		if later.Op.ID != p.Op.ID && later.Op.Tool != toolVerify && len(later.Op.Files) > 0 && later.Seq > p.Seq {
+		if later.Op.ID != p.Op.ID && later.Op.Tool != toolVerify && len(later.Op.Files) > 0 {
 			return *later, true
 		}
 	}

@@ -12,7 +12,7 @@ import (
 )
 
 // Budget bounds what a session may use before the developer has to look. 0 is no bound. What was
-// used counts anew when the developer resumes.
+// used counts anew when the developer resumes after it; minutes count anew after every pause and wait.
 type Budget struct {
 	Name     string `json:"name"`
 	Requests int64  `json:"requests,omitempty"`
@@ -42,6 +42,14 @@ func (s State) overspent(now time.Time) (protocol.Fact, bool) {
 		}
 	}
 	return protocol.Fact{}, false
+}
+
+// spendsFrom counts minutes anew: what a pause or a wait for the developer took is nobody's time, and
+// they have looked.
+func (s *State) spendsFrom(at time.Time) {
+	if !at.IsZero() {
+		s.portion.at = at
+	}
 }
 
 func (s State) spentAt(b Budget) time.Time {

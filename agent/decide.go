@@ -244,6 +244,7 @@ func (m *moment) reopened() {
 		m.say(AskedInVain{Question: m.Question.ID, At: m.at, Why: FailCut, Text: "the daemon ended while the model answered"})
 	}
 	m.caseLost()
+	m.changeLost(facts)
 	m.asidesLost()
 	if !m.validTalk() { // records of the journal are missing: no server would take the conversation
 		m.say(Compacted{Messages: m.brief()})

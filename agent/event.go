@@ -27,7 +27,9 @@ type (
 		By           string              `json:"by,omitempty"`
 	}
 	// Woke says that a session which waited or was done works again.
-	Woke struct{}
+	Woke struct {
+		At time.Time `json:"at,omitzero"`
+	}
 	// Waited says that the agent's turn ended without finish.
 	Waited struct {
 		Reason string `json:"reason"`

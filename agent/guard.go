@@ -17,7 +17,8 @@ type Guards struct {
 	Watches   []protocol.NewWatch `json:"watches,omitempty"`
 	Scenarios []string            `json:"scenarios,omitempty"`
 	Signals   Signals             `json:"signals,omitzero"`
-	Marked    []string            `json:"marked,omitempty"` // patterns of paths whose change is always major
+	Context   int64               `json:"context,omitempty"` // how many tokens the model takes; 0 is not known
+	Marked    []string            `json:"marked,omitempty"`  // patterns of paths whose change is always major
 }
 
 // The developer's and the world's inputs about what is guarded.
@@ -90,6 +91,7 @@ type Check struct {
 	After    []Past
 	Proposed []json.RawMessage // stop conditions of the agent that the developer keeps
 	Baseline json.RawMessage
+	Unbased  bool // conditions have come since the baseline was taken, which does not know of them
 	Watches  []protocol.Watch
 }
 
@@ -157,7 +159,7 @@ func (s State) checkDue() bool {
 	if !s.Started.Trusted || !s.alive() {
 		return false
 	}
-	return len(s.Unchecked) > 0 || s.tripwired() && s.Baseline == nil ||
+	return len(s.Unchecked) > 0 || s.tripwired() && (s.Baseline == nil || s.unbased) ||
 		slices.ContainsFunc(s.Watches, func(w protocol.Watch) bool { return w.At.IsZero() })
 }
 
@@ -178,7 +180,7 @@ func (s State) check() Work {
 		}
 	}
 	return Work{ID: s.checkID(), Frozen: s.Mode == protocol.Paused && !s.Took,
-		Job: Check{After: after, Proposed: s.accepted(), Baseline: s.Baseline, Watches: s.Watches}}
+		Job: Check{After: after, Proposed: s.accepted(), Baseline: s.Baseline, Unbased: s.unbased, Watches: s.Watches}}
 }
 
 // evaluated takes what a check has seen; one that nobody waits for is dropped.
@@ -223,10 +225,10 @@ func (m *moment) read(r Reading, after string) {
 // that are there; while what was decided is changed, only a condition that is not the pause's own
 // brings the session back to it: the pause's own is looked at when the change is made.
 func (m *moment) trip(found []Finding, after []string) {
-	if m.Mode == protocol.Paused && m.Took {
+	if m.Mode == protocol.Paused && m.Took && len(after) > 0 { // behind no operation: nothing can be looked at
 		found = slices.DeleteFunc(slices.Clone(found), func(f Finding) bool { return slices.Contains(m.Failing, f.Tripwire) })
 	}
-	if len(found) == 0 {
+	if len(found) == 0 || !m.alive() {
 		return
 	}
 	var facts []protocol.Fact
@@ -272,7 +274,7 @@ func (s State) guarded(e Guarded) State {
 	for _, w := range e.Watches {
 		s.counters.watches = max(s.counters.watches, watchNumber(w.ID))
 	}
-	s.Guards, s.Watches = e.Guards, e.Watches
+	s.Guards, s.Watches, s.unbased = e.Guards, e.Watches, s.Baseline != nil
 	s.counters.checks++ // a check under way looks for what may not be wanted any more
 	return s
 }
@@ -307,7 +309,7 @@ func (s State) checked(e Checked) State {
 	s.counters.checks++
 	s.Unchecked = slices.DeleteFunc(slices.Clone(s.Unchecked), func(op string) bool { return slices.Contains(e.Ops, op) })
 	if e.Baseline != nil {
-		s.Baseline = e.Baseline
+		s.Baseline, s.unbased = e.Baseline, false
 	}
 	return s
 }

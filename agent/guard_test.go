@@ -20,6 +20,8 @@ func guards(options map[string]string) Guards {
 		return strings.Split(options[key], ",")
 	}
 	g := Guards{Tripwires: list("trips"), Scenarios: list("scenarios")}
+	g.Context, _ = strconv.ParseInt(options["context"], 10, 64)
+	g.Marked = list("marked")
 	for _, name := range list("watches") {
 		g.Watches = append(g.Watches, protocol.NewWatch{Name: name, Source: protocol.Source{JSON: name}})
 	}

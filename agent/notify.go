@@ -65,7 +65,7 @@ func (s State) Notify(before State, e Event) (Notification, bool) {
 		return note(protocol.NoteUsage, protocol.UsageParams{Event: head, Usage: e.Usage})
 	}
 	if reason, ok := changesMode(e); ok {
-		return note(protocol.NoteModeChanged, protocol.ModeChangedParams{Event: head, Mode: s.Mode, Initiative: s.Initiative,
+		return note(protocol.NoteModeChanged, protocol.ModeChangedParams{Event: head, Mode: s.Mode, Initiative: s.Initiative, Actions: s.actions(),
 			Pause: s.viewPause(), Questions: s.viewQuestions(), Reason: reason})
 	}
 	return Notification{}, false

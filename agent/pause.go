@@ -1,7 +1,6 @@
 package agent
 
 import (
-	"encoding/json"
 	"fmt"
 	"path"
 	"slices"
@@ -77,6 +76,9 @@ func (m *moment) resume(in Resume) error {
 	}
 	if len(in.Drift) > 0 && in.Pause == m.Pause.ID && !in.Acknowledged {
 		return protocol.Errorf(protocol.DriftUnacknowledged, "resume: the live inputs have moved since the pause began: %s; look first, or resume with acknowledgeDrift", strings.Join(in.Drift, "; "))
+	}
+	if m.Pause.Snapshot != "" && in.Pause != m.Pause.ID && !in.Acknowledged {
+		return protocol.Errorf(protocol.DriftUnacknowledged, "resume: the inputs of this pause were kept only now, so nobody has looked whether they moved; resume again")
 	}
 	if m.Initiative == protocol.AgentInitiative {
 		m.dropTheTalk()
@@ -159,17 +161,32 @@ func (s State) undecided(c Call) string {
 	if !s.Took || len(s.Decided) == 0 || c.Op.Effect != protocol.EffectWrite {
 		return ""
 	}
-	var args struct{ Path, From, To string }
-	if json.Unmarshal([]byte(c.Arguments), &args) != nil {
-		return ""
-	}
-	for _, file := range []string{args.Path, args.From, args.To} {
-		name := relative(s.Started.Workspace, path.Clean(file))
-		if file != "" && !slices.ContainsFunc(s.Decided, func(d string) bool { return name == d || strings.HasPrefix(name, strings.TrimSuffix(d, "/")+"/") }) {
+	for _, file := range filesIn(c.Arguments) {
+		name := s.path(path.Clean(file))
+		if !slices.ContainsFunc(s.Decided, func(d string) bool { return name == d || strings.HasPrefix(name, strings.TrimSuffix(d, "/")+"/") }) {
 			return fmt.Sprintf("refused: the developer decided to change %s, not %s. Change what was decided; where more is needed, say so with call_pause and an option that names it.", strings.Join(s.Decided, ", "), file)
 		}
 	}
 	return ""
+}
+
+// endsChange says that a call means the end of the change that was decided: an agent which is done
+// calls finish by habit.
+func (s State) endsChange(c Call) bool {
+	return s.Mode == protocol.Paused && s.Took && c.Op.Tool == toolFinish
+}
+
+// mostLooks is how many answers in a row an agent may give in a pause before its account is there.
+const mostLooks = 20
+
+// stopLooking makes it the developer's turn where the agent does not come to its account: one that
+// only calls what a pause refuses would be asked for ever, and no budget bounds a pause.
+func (m *moment) stopLooking() bool {
+	if m.Mode != protocol.Paused || m.Took || m.urgent() || m.looks < mostLooks {
+		return false
+	}
+	m.yield(fmt.Sprintf("the agent was asked %d times and gave no account; decide, or resume", m.looks))
+	return true
 }
 
 // decideDecision keeps a decision, or overrides it: then it is a steer with that decision as its scope.

@@ -16,10 +16,15 @@ type Proposal struct {
 	Name     string
 	Spec     json.RawMessage
 	Accepted bool
+	LeftOut  bool // the developer wants none; the same is not proposed again
 }
 
 // leaveOut is the alternative to a proposed stop condition.
 const leaveOut = "leave-out"
+
+// mostProposed is the longest stop condition, in bytes, that is proposed: the developer has to see
+// all of what they keep.
+const mostProposed = 2000
 
 // proposeTripwires announces the stop conditions that a plan proposes and that are new.
 func (m *moment) proposeTripwires(step string, specs []json.RawMessage) {
@@ -27,12 +32,12 @@ func (m *moment) proposeTripwires(step string, specs []json.RawMessage) {
 		var spec struct {
 			Name string `json:"name"`
 		}
-		if !isObject(string(raw)) || json.Unmarshal(raw, &spec) != nil || strings.TrimSpace(spec.Name) == "" || m.knowsTripwire(spec.Name) {
+		if !isObject(string(raw)) || len(raw) > mostProposed || json.Unmarshal(raw, &spec) != nil || strings.TrimSpace(spec.Name) == "" || m.knowsTripwire(spec.Name, encode(raw)) {
 			continue
 		}
 		d := protocol.Decision{ID: m.nextDecision(), StepID: step, Significance: protocol.Minor, Status: protocol.DecisionOpen,
 			Summary:      fmt.Sprintf("Stop condition %s", spec.Name),
-			Rationale:    "I propose that the work stops when it does not hold: " + clip(encode(raw), 400) + ". It counts only when you keep it.",
+			Rationale:    "I propose that the work stops when it does not hold: " + encode(raw) + ". It counts only when you keep it.",
 			Alternatives: []protocol.Alternative{{ID: leaveOut, Title: "no such condition"}}}
 		m.say(Announced{Decision: d, Tripwire: &ProposedTripwire{Name: spec.Name, Spec: json.RawMessage(encode(raw))}})
 	}
@@ -44,8 +49,10 @@ type ProposedTripwire struct {
 	Spec json.RawMessage `json:"spec"`
 }
 
-func (s State) knowsTripwire(name string) bool {
-	return slices.Contains(s.Guards.Tripwires, name) || slices.ContainsFunc(s.Proposals, func(p Proposal) bool { return p.Name == name }) ||
+// knowsTripwire says that a stop condition is there under this name, or was left out as it is.
+func (s State) knowsTripwire(name, spec string) bool {
+	proposed := func(p Proposal) bool { return p.Name == name && (!p.LeftOut || string(p.Spec) == spec) }
+	return slices.Contains(s.Guards.Tripwires, name) || slices.ContainsFunc(s.Proposals, proposed) ||
 		slices.ContainsFunc(s.Guards.Budgets, func(b Budget) bool { return b.Name == name })
 }
 
@@ -99,7 +106,7 @@ func (s State) announcedState(e Announced) State {
 	return s
 }
 
-// proposalDecided accepts a proposal, or forgets it.
+// proposalDecided accepts a proposal, or leaves it out.
 func (s State) proposalDecided(decision string, kept bool) State {
 	if !s.proposal(decision) {
 		return s
@@ -107,14 +114,12 @@ func (s State) proposalDecided(decision string, kept bool) State {
 	var out []Proposal
 	for _, p := range s.Proposals {
 		if p.Decision == decision {
-			if !kept {
-				continue
-			}
-			p.Accepted = true
+			p.Accepted, p.LeftOut = kept, !kept
 		}
 		out = append(out, p)
 	}
 	s.Proposals = out
+	s.unbased = s.unbased || kept && s.Baseline != nil
 	s.counters.checks++ // a check under way knows another set
 	return s
 }

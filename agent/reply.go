@@ -57,6 +57,12 @@ func (m *moment) used(u protocol.Usage) {
 	m.say(Used{sum})
 }
 
+// nearTheLimit says that the next question may be too long for the model: the last one, with its
+// answer, took nine tenths of what the model takes.
+func (s State) nearTheLimit() bool {
+	return s.Guards.Context > 0 && s.lastTokens > s.Guards.Context*9/10
+}
+
 func makesPlan(calls []ModelCall) bool {
 	for _, c := range calls {
 		if c.Name == toolUpdatePlan {

@@ -338,6 +338,7 @@ func (m *moment) reran(in Reran) {
 	m.say(Compared{Comparison: in.Comparison})
 	m.readAll(in.Values)
 	if len(in.Facts) > 0 {
+		m.makeWay(nil, protocol.CancelledBy{Kind: protocol.ByPause, ID: m.Pause.ID}) // what it says now does not know of these
 		m.say(StillFailed{in.Facts})
 		return
 	}
@@ -381,6 +382,17 @@ func (m *moment) caseLost() {
 	if m.Case != nil && m.Pause.Snapshot != "" && m.Case.Before == nil && m.Case.Broken == "" && (m.Pause.Decision != "" || len(m.Case.After) > 0) {
 		m.say(RanBefore{Broken: lost})
 	}
+}
+
+// changeLost says what a restart means for a change of what was decided: the developer looks first.
+func (m *moment) changeLost(facts []protocol.Fact) {
+	if !m.alive() || !m.Took || m.Autonomy == protocol.High {
+		return
+	}
+	if len(facts) > 0 {
+		m.say(Tripped{facts})
+	}
+	m.say(Yielded{Reason: "the daemon ended while what was decided was changed; look at what is there, then decide again or resume"})
 }
 
 // addFact adds a fact of the daemon to the pause.
@@ -454,7 +466,7 @@ func (s *State) dropWanted(id string) {
 }
 
 func (s State) stillFailed(e StillFailed) State {
-	s.Initiative, s.Took = protocol.AgentInitiative, false
+	s.Initiative, s.Took, s.looks = protocol.AgentInitiative, false, 0
 	s.Failing = tripwires(e.Facts)
 	s.editPause(func(p *protocol.Pause) {
 		p.Facts, p.Options, p.LikelyCause = append(slices.Clone(p.Facts), e.Facts...), nil, ""

@@ -401,6 +401,9 @@ func (p *player) modelCall(text string) ModelCall {
 
 func outcome(verb string, options map[string]string, op, text string) Input {
 	in := Outcome{Op: long(op), Failed: verb == "failed", Cancelled: verb == "cancelled", Text: text, Output: text}
+	if name := options["fails"]; name != "" {
+		in.Findings = []Finding{{Tripwire: name, Facts: []protocol.Fact{tripFact(name, "wrong")}}}
+	}
 	if n, err := strconv.Atoi(options["exit"]); err == nil {
 		in.ExitCode = &n
 	}

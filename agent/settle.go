@@ -79,7 +79,13 @@ func (m *moment) begin(c Call) {
 		return
 	}
 	if why := m.refusal(c); why != "" {
+		ends := m.endsChange(c)
 		m.refuseCall(c, why)
+		if ends {
+			queued, _ := m.consequences(nil) // what follows is no part of it
+			m.makeWay(queued, protocol.CancelledBy{Kind: protocol.ByPause, ID: m.Pause.ID})
+			m.yield("")
+		}
 		return
 	}
 	if m.stopRepeating(c) {
@@ -117,6 +123,9 @@ func (s State) refusal(c Call) string {
 	}
 	if c.Op.Effect == protocol.EffectExecute && !s.Started.Trusted {
 		return "the workspace is not trusted, so nothing is executed in it; the developer has to trust it first. Go on without running commands."
+	}
+	if s.endsChange(c) {
+		return "refused: paused. What was decided is taken as changed; only the developer resumes."
 	}
 	if s.Mode == protocol.Paused && !s.inPause(c) {
 		return "refused: paused. Only the developer resumes; read and search, and answer with call_pause."
@@ -178,8 +187,14 @@ func (m *moment) endPlan() bool {
 
 // ask puts the next question, when it is due.
 func (m *moment) ask() bool {
-	if !m.due() || m.stopSpending() {
+	if !m.due() {
 		return false
+	}
+	if m.stopSpending() || m.stopLooking() { // what follows from that is next
+		return true
+	}
+	if m.nearTheLimit() {
+		m.say(Compacted{Messages: m.brief()})
 	}
 	m.hear(m.ready(false))
 	e := Asked{Question: m.nextThought(), At: m.at}

@@ -1,7 +1,6 @@
 package agent
 
 import (
-	"encoding/json"
 	"fmt"
 	"path"
 	"slices"
@@ -59,15 +58,11 @@ func (s State) reaches(d protocol.Decision, by Call) (files []string, deleted st
 		if c.Op.ID == by.Op.ID || c.Op.Status != protocol.OpQueued || c.Op.Effect != protocol.EffectWrite {
 			continue
 		}
-		var args struct{ Path, From, To string }
-		if json.Unmarshal([]byte(c.Arguments), &args) != nil {
-			continue
-		}
-		for _, f := range []string{args.Path, args.From, args.To} {
+		for _, f := range filesIn(c.Arguments) {
 			add(f)
-		}
-		if c.Op.Tool == toolDeleteFile {
-			deleted = args.Path
+			if c.Op.Tool == toolDeleteFile {
+				deleted = f
+			}
 		}
 	}
 	return files, deleted

@@ -45,6 +45,7 @@ type State struct {
 	Proposals    []Proposal             // stop conditions that the agent proposed
 	Guards       Guards                 // what is looked after
 	Baseline     json.RawMessage        // what checks hold the workspace against
+	unbased      bool                   // stop conditions have come since Baseline was taken
 	Unchecked    []string               // operations that have ended and behind which nobody has looked yet
 	Watches      []protocol.Watch       // all of them
 	Wanted       []Wanted               // runs of scenarios that the developer asked for
@@ -52,6 +53,7 @@ type State struct {
 	Asides       []Aside                // questions beside the work that have no answer yet
 	SideAnswers  []SideAnswer           // the newest of those that are over
 	sinceCheckIn lull                   // what happened since the last check-in
+	lastTokens   int64                  // of the last request and its answer
 	portion      spent                  // what was used when the budgets began to count
 	lastLike     likes                  // the last call, and how often in a row it was made
 	talk         chain[json.RawMessage] // the conversation, as it was sent
@@ -60,6 +62,7 @@ type State struct {
 	words        chain[string]          // what the developer has said since the task
 	reverts      reverts                // what was taken back
 	announced    []int64                // the event that announced each decision
+	looks        int                    // questions in this pause since the developer spoke or a condition failed
 	counters     counters
 }
 

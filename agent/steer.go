@@ -153,7 +153,7 @@ func (m *moment) wake() {
 	if m.Mode != protocol.Waiting && m.Mode != protocol.Done {
 		return
 	}
-	m.say(Woke{})
+	m.say(Woke{At: m.at})
 	m.hear(m.ready(true))
 }
 

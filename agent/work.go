@@ -32,6 +32,7 @@ type (
 	Run struct {
 		Tool      string
 		Arguments string
+		Proposed  []json.RawMessage // stop conditions of the agent that the developer keeps
 	}
 	// Verify runs a step's verification.
 	Verify struct{ Command string }
@@ -95,5 +96,5 @@ func (s State) jobOf(c Call) Job {
 	case c.Op.Tool == toolUpdatePlan:
 		return Revert{Edits: s.editsOf(c)}
 	}
-	return Run{Tool: c.Op.Tool, Arguments: c.Arguments}
+	return Run{Tool: c.Op.Tool, Arguments: c.Arguments, Proposed: s.accepted()}
 }

@@ -54,6 +54,8 @@ type ModeChangedParams struct {
 	Questions List[Question] `json:"questions,omitempty"`
 	// Reason is why the mode changed, in a sentence.
 	Reason string `json:"reason,omitempty"`
+	// Actions are what can be done with the session now: its own list.
+	Actions List[Action] `json:"actions"`
 }
 
 // SteeredParams shows a steer as it is now.

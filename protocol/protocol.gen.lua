@@ -580,6 +580,7 @@
 ---@field pause? tandem.Pause # There while the mode is paused.
 ---@field questions? tandem.Question[] # Those that wait for an answer.
 ---@field reason? string # Why the mode changed, in a sentence.
+---@field actions tandem.Action[] # What can be done with the session now: its own list.
 
 ---SteeredParams shows a steer as it is now.
 ---@class (exact) tandem.SteeredParams: tandem.Event
@@ -779,11 +780,12 @@
 ---@class (exact) tandem.WatchResult
 ---@field watches tandem.Watch[]
 
----ScenarioRunParams runs a scenario by hand.
+---ScenarioRunParams runs a scenario by hand; or, with runs, runs nothing and compares two runs.
 ---@class (exact) tandem.ScenarioRunParams: tandem.Request
 ---@field sessionId string
----@field scenario string # Its name in the configuration.
+---@field scenario string # Its name in the configuration; it may be absent beside runs.
 ---@field against? tandem.Against # What to compare with; absent: lastRun.
+---@field runs? string[] # The ids of two runs of one scenario that are over, the earlier first: r1, r2, … by hand, p1.1, p1.2, … those after a decision in the pause p1, p1.0 the one before it.
 
 ---Against says what a run is held against.
 ---@alias tandem.Against

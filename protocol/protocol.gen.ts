@@ -840,6 +840,8 @@ export interface ModeChangedParams extends Event {
   questions?: Question[];
   /** Why the mode changed, in a sentence. */
   reason?: string;
+  /** What can be done with the session now: its own list. */
+  actions: Action[];
 }
 
 /** SteeredParams shows a steer as it is now. */
@@ -1115,13 +1117,15 @@ export interface WatchResult {
   watches: Watch[];
 }
 
-/** ScenarioRunParams runs a scenario by hand. */
+/** ScenarioRunParams runs a scenario by hand; or, with runs, runs nothing and compares two runs. */
 export interface ScenarioRunParams extends Request {
   sessionId: string;
-  /** Its name in the configuration. */
+  /** Its name in the configuration; it may be absent beside runs. */
   scenario: string;
   /** What to compare with; absent: lastRun. */
   against?: Against;
+  /** The ids of two runs of one scenario that are over, the earlier first: r1, r2, … by hand, p1.1, p1.2, … those after a decision in the pause p1, p1.0 the one before it. */
+  runs?: string[];
 }
 
 /** Against says what a run is held against. */

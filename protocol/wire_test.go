@@ -56,7 +56,7 @@ var notifications = []call{
 	{protocol.NoteText, "tandem/text", protocol.TextParams{}, event + "operationId delta", nil, ""},
 	{protocol.NotePlanChanged, "tandem/planChanged", protocol.PlanChangedParams{}, event + "plan diff consequences conflicts cancelled kept", nil, ""},
 	{protocol.NoteDecision, "tandem/decision", protocol.DecisionParams{}, event + "decision", nil, ""},
-	{protocol.NoteModeChanged, "tandem/modeChanged", protocol.ModeChangedParams{}, event + "mode initiative pause? questions? reason?", nil, ""},
+	{protocol.NoteModeChanged, "tandem/modeChanged", protocol.ModeChangedParams{}, event + "mode initiative pause? questions? reason? actions", nil, ""},
 	{protocol.NoteSteered, "tandem/steered", protocol.SteeredParams{}, event + "steer", nil, ""},
 	{protocol.NoteWatched, "tandem/watched", protocol.WatchedParams{}, event + "watch", nil, ""},
 	{protocol.NoteScenarioRan, "tandem/scenarioRan", protocol.ScenarioRanParams{}, event + "comparison", nil, ""},

@@ -94,8 +94,16 @@ type bench struct {
 }
 
 func newBench(b *testing.B, model *standIn, files map[string]string) *bench {
+	return newBenchThatHears(b, model, files, nil)
+}
+
+// newBenchThatHears is one whose client gives each of some notifications to a function, in order.
+func newBenchThatHears(b *testing.B, model *standIn, files map[string]string, heard map[string]func(json.RawMessage)) *bench {
 	dir := b.TempDir()
 	for name, text := range files {
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755); err != nil {
+			b.Fatal(err)
+		}
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
 			b.Fatal(err)
 		}
@@ -119,6 +127,9 @@ func newBench(b *testing.B, model *standIn, files map[string]string) *bench {
 	handlers := map[string]rpc.Handler{}
 	for _, m := range []string{protocol.NoteProgress, protocol.NoteText, protocol.NotePlanChanged, protocol.NoteSteered, protocol.NoteUsage, protocol.NoteModeChanged} {
 		handlers[m] = quiet
+	}
+	for m, hear := range heard {
+		handlers[m] = func(_ context.Context, raw json.RawMessage) (any, error) { hear(raw); return nil, nil }
 	}
 	conn := rpc.Serve(ctx, peer, rpc.Options{Handlers: func(*rpc.Conn) map[string]rpc.Handler { return handlers }})
 	b.Cleanup(conn.Close)

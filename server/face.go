@@ -28,7 +28,7 @@ func (c *client) codeAction(ctx context.Context, p protocol.CodeActionParams) (a
 	if doc, ok := c.document(string(p.TextDocument.URI)); ok {
 		start, end := document.Span(doc.text, p.Range, doc.units)
 		lines := c.blamed(ctx, &doc, &p.Range)
-		actions = face.Actions(doc.view, face.Place{URI: doc.uri, Range: p.Range, Selected: doc.text[start:end], Text: doc.text,
+		actions = face.Actions(doc.view, face.Place{URI: doc.uri, Range: p.Range, At: start, Selected: doc.text[start:end], Text: doc.text,
 			Units: doc.measure, Lines: lines, Only: p.Context.Only})
 	}
 	if c.capabilities().TextDocument.CodeAction.Literals != nil {
@@ -222,12 +222,31 @@ func (c *client) placeOf(at string) (dir, path string, ok bool) {
 // view is the sessions of a folder as they are now, newest first.
 func (c *client) view(dir string) face.View {
 	handlers := c.handlers()
-	v := face.View{Can: func(method string) bool { return handlers[method] != nil }, Asks: c.what().asks, Now: time.Now(), Workspace: c.named(dir)}
+	v := face.View{Can: func(method string) bool { return handlers[method] != nil }, Asks: c.what().asks, Now: time.Now(), Workspace: c.named(dir), Databases: databases(dir)}
 	for _, s := range c.registry.runningIn(dir) {
 		now := s.Now()
 		v.Sessions = append(v.Sessions, c.live.shown(s, c.counted(now.State.ViewNow(now.Updated))))
 	}
 	return v
+}
+
+// mostDatabases is how many databases a query is offered for.
+const mostDatabases = 3
+
+// databases are the SQLite files that lie in a folder itself.
+func databases(dir string) []string {
+	var out []string
+	for _, pattern := range []string{"*.db", "*.sqlite", "*.sqlite3"} {
+		found, err := filepath.Glob(filepath.Join(dir, pattern))
+		if err != nil { // the folder's name is no pattern
+			return nil
+		}
+		for _, f := range found {
+			out = append(out, filepath.Base(f))
+		}
+	}
+	slices.Sort(out)
+	return out[:min(len(out), mostDatabases)]
 }
 
 // counted is a session with the positions that the client counts.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"time"
 
 	"tandem/agent"
 	"tandem/agent/scenario"
@@ -36,6 +37,9 @@ func guards(cfg config.Config, g *session.Guard, trusted bool) agent.Guards {
 		return agent.Guards{}
 	}
 	out := g.Guards()
+	s := cfg.Signals
+	out.Signals = agent.Signals{Reads: s.Reads, Failures: s.Failures, Returns: s.Returns, Growth: s.Growth, Silence: time.Duration(s.SilenceS) * time.Second}
+	out.Marked, out.Context = cfg.Decisions.Major, cfg.Model.Context
 	for _, w := range cfg.Watches {
 		out.Watches = append(out.Watches, protocol.NewWatch{Name: w.Name, Source: w.Source})
 	}

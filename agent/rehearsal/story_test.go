@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -36,6 +37,13 @@ type call struct {
 	Path, Content, Command, Summary      string
 	Explanation, Rationale, Significance string
 	Consequences, Conflicts, Evidence    []string
+	Pattern                              string
+	Facts                                []string
+	LikelyCause                          string `json:"likely_cause"`
+	Options                              []struct {
+		Title, Detail  string
+		Touches, Files []string
+	}
 	Steps                                []planStep
 	Edits                                []struct {
 		Old, New   string
@@ -45,11 +53,17 @@ type call struct {
 
 func pair(t *testing.T) *Script {
 	t.Helper()
-	archive, err := rehearsals.Stories.ReadFile("pair.txtar")
+	return told(t, "pair.txtar")
+}
+
+// told is a story that the program brings along.
+func told(t *testing.T, name string) *Script {
+	t.Helper()
+	archive, err := rehearsals.Stories.ReadFile(name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := Parse("pair.txtar", archive)
+	s, err := Parse(name, archive)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,6 +137,12 @@ func (d *desk) do(c replyCall) string {
 	case "finish":
 		if a.Summary == "" || len(a.Evidence) == 0 {
 			d.t.Errorf("finish says too little: %s", c.Arguments)
+		}
+	case "search":
+		return fmt.Sprintf("%d lines", len(regexp.MustCompile("(?m)^.*"+a.Pattern).FindAllString(d.read(file), -1)))
+	case "call_pause":
+		if len(a.Facts) == 0 || a.LikelyCause == "" {
+			d.t.Errorf("the pause says too little: %s", c.Arguments)
 		}
 	case "announce_decision":
 		if a.Summary == "" || a.Rationale == "" || a.Significance != "notable" {
@@ -202,7 +222,7 @@ func (d *desk) green() {
 	d.run("go vet ./...")
 	d.run("go test ./...")
 	files, err := filepath.Glob(filepath.Join(d.dir, "*", "*.go"))
-	if err != nil || len(files) < 6 {
+	if err != nil || len(files) < 4 {
 		d.t.Fatalf("the workspace has the files %v, %v", files, err)
 	}
 	for _, f := range files {
@@ -367,25 +387,31 @@ func TestPairAnswersOtherSteers(t *testing.T) {
 func TestPairTakesItsTime(t *testing.T) {
 	s := pair(t)
 	for name, last := range map[string][2]string{"unsteered": {"110", "210"}, "steered": {"310", "440"}} {
-		seconds := 0.0
-		for _, b := range s.beats {
-			if b.name[:3] < last[0] || b.name[:3] > last[1] {
-				continue
-			}
-			for _, p := range b.parts {
-				pace := p.pace
-				if pace < 0 {
-					pace = s.pace
-				}
-				if p.kind == sayPart {
-					seconds += float64(len(splitWords(p.text))) / pace
-				}
-				seconds += p.wait.Seconds()
-			}
-		}
+		seconds := s.lasts(last[0], last[1])
 		t.Logf("%s: %.0f s of words and waits", name, seconds)
 		if seconds < 25 || seconds > 45 {
 			t.Errorf("%s takes %.0f s", name, seconds)
 		}
 	}
+}
+
+// lasts is for how many seconds the beats from a number to another speak and wait.
+func (s *Script) lasts(from, to string) float64 {
+	seconds := 0.0
+	for _, b := range s.beats {
+		if b.name[:3] < from || b.name[:3] > to {
+			continue
+		}
+		for _, p := range b.parts {
+			pace := p.pace
+			if pace < 0 {
+				pace = s.pace
+			}
+			if p.kind == sayPart {
+				seconds += float64(len(splitWords(p.text))) / pace
+			}
+			seconds += p.wait.Seconds()
+		}
+	}
+	return seconds
 }

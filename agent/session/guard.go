@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -149,7 +150,7 @@ func (w Workplace) check(ctx context.Context, j Job, c agent.Check) agent.Input 
 		return unevaluated(in, g, err)
 	}
 	defer func() { _ = done() }() // it was only read
-	values := compiled(c.Watches)
+	values := w.compiled(c.Watches)
 	conditions, unfit := g.with(c.Proposed)
 	now := env.Look(watchedFiles(conditions, values))
 	op := operation(c.After, now, m.look)
@@ -157,8 +158,8 @@ func (w Workplace) check(ctx context.Context, j Job, c agent.Check) agent.Input 
 		in.Findings = append(g.found(tripwire.After(ctx, conditions, env, op)), unfit...)
 	}
 	in.Values = readings(ctx, values, env, op)
-	if c.Baseline == nil {
-		in.Baseline, err = json.Marshal(tripwire.TakeBaseline(ctx, conditions, env))
+	if c.Baseline == nil || c.Unbased {
+		in.Baseline, err = json.Marshal(completed(env.Baseline, tripwire.TakeBaseline(ctx, conditions, env)))
 	}
 	if ctx.Err() != nil {
 		return agent.Evaluated{ID: j.ID, InVain: true}
@@ -168,6 +169,13 @@ func (w Workplace) check(ctx context.Context, j Job, c agent.Check) agent.Input 
 	}
 	m.look = now
 	return in
+}
+
+// completed is how things were at the start, with what conditions that came later look at as it is
+// now.
+func completed(base, now tripwire.Baseline) tripwire.Baseline {
+	maps.Copy(now, base)
+	return now
 }
 
 // impossible is the report of a job that cannot be done at all.
@@ -242,11 +250,16 @@ type value struct {
 	err error
 }
 
-func compiled(watches []protocol.Watch) []value {
+func (w Workplace) compiled(watches []protocol.Watch) []value {
 	var out []value
-	for _, w := range watches {
-		v, err := tripwire.CompileSource(w.Source)
-		out = append(out, value{w, v, err})
+	for _, one := range watches {
+		v, err := tripwire.CompileSource(one.Source)
+		for _, text := range []string{one.Source.SQL, one.Source.Query, one.Source.Command, one.Source.Output} {
+			if mark := w.Redactor.Mark(text); mark != "" {
+				err = fmt.Errorf("its source held a secret, in whose place stands %s; leave it out: a command has it in its environment, PostgreSQL takes PGPASSWORD or ~/.pgpass", mark)
+			}
+		}
+		out = append(out, value{one, v, err})
 	}
 	return out
 }
@@ -343,21 +356,16 @@ func (w Workplace) forbidden(r agent.Run) []agent.Finding {
 	if !slices.Contains([]string{tool.EditFile, tool.WriteFile, tool.MoveFile, tool.DeleteFile}, r.Tool) {
 		return nil
 	}
-	var args struct{ Path, From, To string }
-	if json.Unmarshal([]byte(r.Arguments), &args) != nil {
-		return nil // the tool refuses it
-	}
 	op := tripwire.Operation{Effect: protocol.EffectWrite}
-	for _, given := range []string{args.Path, args.From, args.To} {
-		if given == "" {
-			continue
-		}
+	for _, given := range tool.Paths(r.Tool, r.Arguments) {
 		op.Wrote = append(op.Wrote, path.Clean(filepath.ToSlash(given)))
 		if name, err := w.Files.Name(given); err == nil && !slices.Contains(op.Wrote, name) { // else the tool refuses it
 			op.Wrote = append(op.Wrote, name)
 		}
 	}
-	return w.guard().found(tripwire.Before(w.guard().Conditions, op))
+	g := w.guard()
+	conditions, _ := g.with(r.Proposed) // one that is no condition trips with the check after it
+	return g.found(tripwire.Before(conditions, op))
 }
 
 // held is the outcome of a call that a condition keeps from being done.

@@ -1,6 +1,8 @@
 package session
 
 import (
+	"bytes"
+	"encoding/json"
 	"regexp"
 	"slices"
 	"strings"
@@ -33,7 +35,9 @@ func NewRedactor(environ []string) Redactor {
 	for _, e := range environ {
 		name, value, _ := strings.Cut(e, "=")
 		if secretName(name) && len(value) >= shortestSecret {
-			pairs = append(pairs, [2]string{value, "[" + name + " redacted]"})
+			for _, form := range forms(value) {
+				pairs = append(pairs, [2]string{form, "[" + name + " redacted]"})
+			}
 		}
 	}
 	slices.SortFunc(pairs, func(a, b [2]string) int { return len(b[0]) - len(a[0]) }) // a value may hold another
@@ -42,6 +46,25 @@ func NewRedactor(environ []string) Redactor {
 		flat, secrets, marks = append(flat, p[0], p[1]), append(secrets, p[0]), append(marks, p[1])
 	}
 	return Redactor{strings.NewReplacer(flat...), secrets, marks}
+}
+
+// forms are a value as it is and as it stands in JSON, with and without escapes that only HTML
+// needs: a model's arguments are JSON.
+func forms(value string) []string {
+	out := []string{value}
+	for _, html := range []bool{false, true} {
+		var b bytes.Buffer
+		enc := json.NewEncoder(&b)
+		enc.SetEscapeHTML(html)
+		if enc.Encode(value) != nil {
+			continue // a string can be encoded
+		}
+		quoted := strings.TrimSpace(b.String())
+		if form := quoted[1 : len(quoted)-1]; !slices.Contains(out, form) {
+			out = append(out, form)
+		}
+	}
+	return out
 }
 
 func secretName(name string) bool {
@@ -144,6 +167,7 @@ func redacted(in agent.Input, clean func(string) string) agent.Input {
 		for i := range in.Instructions {
 			in.Instructions[i].Text = clean(in.Instructions[i].Text)
 		}
+		in.Guards = redactedGuards(in.Guards, clean)
 		return in
 	case agent.Steer:
 		in.Text = clean(in.Text)
@@ -161,7 +185,11 @@ func redacted(in agent.Input, clean func(string) string) agent.Input {
 		in.Text, in.Reasoning = clean(in.Text), clean(in.Reasoning)
 		in.Calls = slices.Clone(in.Calls)
 		for i := range in.Calls {
-			in.Calls[i].Arguments = clean(in.Calls[i].Arguments)
+			c := &in.Calls[i]
+			c.Name, c.Arguments = clean(c.Name), clean(c.Arguments)
+			if len(c.Extra) > 0 {
+				c.Extra = json.RawMessage(clean(string(c.Extra)))
+			}
 		}
 		return in
 	case agent.AskFailed:
@@ -171,7 +199,16 @@ func redacted(in agent.Input, clean func(string) string) agent.Input {
 		in.Text = clean(in.Text)
 		return in
 	case agent.AskAside:
-		in.Question = clean(in.Question)
+		in.Question, in.Facts = clean(in.Question), redactedTexts(in.Facts, clean)
+		return in
+	case agent.Resume:
+		in.Drift = redactedTexts(in.Drift, clean)
+		return in
+	case agent.Configure:
+		in.Guards = redactedGuards(in.Guards, clean)
+		return in
+	case agent.AddWatch:
+		in.Name, in.Source = clean(in.Name), redactedSource(in.Source, clean)
 		return in
 	case agent.Evaluated:
 		return redactedLook(in, clean)
@@ -188,6 +225,7 @@ func redacted(in agent.Input, clean func(string) string) agent.Input {
 		return in
 	case agent.Outcome:
 		in.Text, in.Output, in.Findings = clean(in.Text), clean(in.Output), redactedFindings(in.Findings, clean)
+		in.Conflicts = redactedTexts(in.Conflicts, clean)
 		return in
 	}
 	return in
@@ -195,7 +233,32 @@ func redacted(in agent.Input, clean func(string) string) agent.Input {
 
 func redactedLook(in agent.Evaluated, clean func(string) string) agent.Input {
 	in.Findings, in.Values = redactedFindings(in.Findings, clean), redactedValues(in.Values, clean)
+	if len(in.Baseline) > 0 {
+		in.Baseline = json.RawMessage(clean(string(in.Baseline)))
+	}
 	return in
+}
+
+func redactedTexts(list []string, clean func(string) string) []string {
+	out := slices.Clone(list)
+	for i := range out {
+		out[i] = clean(out[i])
+	}
+	return out
+}
+
+func redactedGuards(g agent.Guards, clean func(string) string) agent.Guards {
+	g.Watches = slices.Clone(g.Watches)
+	for i, w := range g.Watches {
+		g.Watches[i] = protocol.NewWatch{Name: clean(w.Name), Source: redactedSource(w.Source, clean)}
+	}
+	return g
+}
+
+// redactedSource is a value source without secrets. With a mark in it it cannot be read, and says so.
+func redactedSource(s protocol.Source, clean func(string) string) protocol.Source {
+	s.SQL, s.Query, s.Command, s.Output = clean(s.SQL), clean(s.Query), clean(s.Command), clean(s.Output)
+	return s
 }
 
 func redactedValues(list []agent.Reading, clean func(string) string) []agent.Reading {

@@ -16,7 +16,7 @@ const key = "-----BEGIN RSA PRIVATE KEY-----\nMIIEpAIB\nqqqq\n-----END RSA PRIVA
 
 func TestRedactor(t *testing.T) {
 	r := NewRedactor([]string{"A_KEY=hunter2-hunter2", "B_TOKEN=hunter2", "c_secret=lowercase", "D_PASSWORD=short",
-		"E_PASSWORD=ünïcode", "PLAIN=visible", "F_KEY", "_KEY=underscore"})
+		"E_PASSWORD=ünïcode", "PLAIN=visible", "F_KEY", "_KEY=underscore", `G_SECRET=a"b\c<d>`})
 	for _, test := range []struct{ in, want string }{
 		{"nothing to hide", "nothing to hide"},
 		{"see hunter2-hunter2.", "see [A_KEY redacted]."}, // the longest first
@@ -24,6 +24,7 @@ func TestRedactor(t *testing.T) {
 		{"lowercase and visible", "[c_secret redacted] and visible"},
 		{"short stays: it stands in any text", "short stays: it stands in any text"},
 		{"ünïcode", "[E_PASSWORD redacted]"},
+		{`see a"b\c<d> and {"x":"a\"b\\c<d>"} and {"x":"a\"b\\c\u003cd\u003e"}`, `see [G_SECRET redacted] and {"x":"[G_SECRET redacted]"} and {"x":"[G_SECRET redacted]"}`},
 		{"underscore", "[_KEY redacted]"},
 		{"a\n" + key + "\nb", "a\n[private key redacted]\nb"},
 		{"-----BEGIN PRIVATE KEY-----\nMIIE", "[private key redacted]"}, // its end is still to come
@@ -43,7 +44,11 @@ func TestRedactor(t *testing.T) {
 func TestInputsAreRedacted(t *testing.T) {
 	const secret = "hunter2-hunter2"
 	clean := NewRedactor([]string{"A_KEY=" + secret}).Text
-	text := secret
+	text, quoted := secret, json.RawMessage(`"`+secret+`"`)
+	source := protocol.Source{SQL: secret, Query: secret, Command: secret, Output: secret}
+	guards := agent.Guards{Watches: []protocol.NewWatch{{Name: secret, Source: source}}}
+	facts := []protocol.Fact{{Text: secret, Source: &protocol.FactSource{Tripwire: "t", Expected: secret, Observed: secret}}}
+	run := protocol.Run{Checks: []protocol.Check{{Expected: secret, Observed: secret}}}
 	for _, in := range []agent.Input{
 		agent.Start{Task: secret, Instructions: []agent.Instruction{{Text: secret}}},
 		agent.Steer{Text: secret},
@@ -52,9 +57,21 @@ func TestInputsAreRedacted(t *testing.T) {
 		agent.Replan{Reason: secret, Edits: []protocol.PlanEdit{
 			{Op: protocol.EditAdd, Step: &protocol.NewStep{Title: secret, Intent: secret, Verify: &protocol.Verify{Command: secret}}},
 			{Op: protocol.EditChange, Title: &text, Intent: &text, Verify: &protocol.Verify{Command: secret}}}},
-		agent.Replied{Text: secret, Reasoning: secret, Calls: []agent.ModelCall{{Arguments: secret}}},
+		agent.Replied{Text: secret, Reasoning: secret, Calls: []agent.ModelCall{{Name: secret, Arguments: secret, Extra: quoted}}},
 		agent.AskFailed{Text: secret},
-		agent.Outcome{Text: secret, Output: secret},
+		agent.Outcome{Text: secret, Output: secret, Conflicts: []string{secret}, Findings: []agent.Finding{{Facts: facts}}},
+		agent.Start{Task: secret, Guards: guards},
+		agent.Configure{Guards: guards},
+		agent.AddWatch{Name: secret, Source: source},
+		agent.CheckIn{Text: secret},
+		agent.AskAside{Question: secret, Facts: []string{secret}},
+		agent.Resume{Drift: []string{secret}},
+		agent.Evaluated{Baseline: quoted, Findings: []agent.Finding{{Facts: facts}}, Values: []agent.Reading{{Value: secret}, {Error: secret}}},
+		agent.Kept{Broken: secret},
+		agent.Preceded{Broken: secret, Run: run},
+		agent.Reran{Broken: secret, Facts: facts, Values: []agent.Reading{{Value: secret}, {Error: secret}},
+			Comparison: protocol.Comparison{Before: run, After: run, Changes: []protocol.Change{{What: secret, Before: secret, After: secret}}}},
+		agent.Said{Text: secret},
 	} {
 		given := encoded(t, in)
 		got := encoded(t, redacted(in, clean))

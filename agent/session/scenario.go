@@ -17,7 +17,10 @@ import (
 // keep keeps a scenario's inputs as they are now.
 func (w Workplace) keep(ctx context.Context, k agent.KeepInputs) agent.Input {
 	snapshot, err := w.snapshot(ctx, k.Scenario)
-	if err != nil {
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return agent.Kept{} // of no pause: they are kept when the session is open again
+	case err != nil:
 		return agent.Kept{Pause: k.Pause, Broken: err.Error()}
 	}
 	return agent.Kept{Pause: k.Pause, Snapshot: snapshot.Digest()}
@@ -36,9 +39,17 @@ func (w Workplace) snapshot(ctx context.Context, name string) (scenario.Snapshot
 func (w Workplace) before(ctx context.Context, j Job, b agent.RunBefore) agent.Input {
 	run, err := w.runBefore(ctx, j, b)
 	if err != nil {
-		return agent.Preceded{Pause: b.Pause, Broken: err.Error()}
+		return agent.Preceded{Pause: b.Pause, Broken: broken(ctx, err)}
 	}
 	return agent.Preceded{Pause: b.Pause, Run: run}
+}
+
+// broken says why a run gave nothing.
+func broken(ctx context.Context, err error) string {
+	if ctx.Err() != nil {
+		return "it was ended before it was over"
+	}
+	return err.Error()
 }
 
 func (w Workplace) runBefore(ctx context.Context, j Job, b agent.RunBefore) (protocol.Run, error) {
@@ -78,7 +89,7 @@ func (w Workplace) ranAlready(ctx context.Context, j Job, s scenario.Scenario, p
 func (w Workplace) rerun(ctx context.Context, j Job, r agent.Rerun) agent.Input {
 	out, err := w.reran(ctx, j, r)
 	if err != nil {
-		return agent.Reran{ID: j.ID, Broken: err.Error()}
+		return agent.Reran{ID: j.ID, Broken: broken(ctx, err)}
 	}
 	out.ID = j.ID
 	return out
@@ -104,7 +115,7 @@ func (w Workplace) reran(ctx context.Context, j Job, r agent.Rerun) (agent.Reran
 		}
 		how.Snapshot = &snapshot
 	}
-	t := &trial{w: w, j: j, s: s, failing: r.Failing, proposed: r.Proposed, watches: compiled(r.Watches), baseline: r.Baseline}
+	t := &trial{w: w, j: j, s: s, failing: r.Failing, proposed: r.Proposed, watches: w.compiled(r.Watches), baseline: r.Baseline}
 	how.Check = t.check
 	result, err := w.inTheWorkspace(ctx, t, how)
 	if err != nil {

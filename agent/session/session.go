@@ -450,7 +450,7 @@ func (s *Session) saveUnsaved(ctx context.Context) bool {
 		}
 	}
 	now := s.Now().View()
-	s.tell(protocol.NoteModeChanged, protocol.ModeChangedParams{Event: s.head(), Mode: now.Mode, Initiative: now.Initiative,
+	s.tell(protocol.NoteModeChanged, protocol.ModeChangedParams{Event: s.head(), Mode: now.Mode, Initiative: now.Initiative, Actions: now.Actions,
 		Pause: now.Pause, Questions: now.Questions, Reason: "the journal can be written again"})
 	return true
 }

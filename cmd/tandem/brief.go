@@ -49,7 +49,9 @@ func handOver(now protocol.Session, state agent.State) string {
 	p.remaining(state, b.Remaining)
 	p.assumed(state)
 	p.list("Risks", risks(b))
+	p.paused(state)
 	p.open(now)
+	p.files(state)
 	p.latest(state)
 	p.goOn(now)
 	return p.String()
@@ -112,6 +114,14 @@ func (p *page) assumed(state agent.State) {
 	}
 }
 
+// paused is the pause that the session is in, with its evidence.
+func (p *page) paused(state agent.State) {
+	if state.Pause != nil {
+		p.head(2, "Paused")
+		p.pause(pastPause{pause: *state.Pause})
+	}
+}
+
 // risks are those of the brief without the questions, which have a part of their own.
 func risks(b protocol.Brief) []string {
 	var out []string
@@ -134,8 +144,11 @@ func (p *page) open(now protocol.Session) {
 			texts = append(texts, "Shall this stand? "+d.Summary)
 		}
 	}
-	if now.Pause != nil {
-		texts = append(texts, "What shall change, in the pause "+now.Pause.ID+"? "+now.Pause.Reason)
+	switch {
+	case now.Pause != nil && now.Pause.Comparison != nil:
+		texts = append(texts, "Is before and after as it should be? Then resume.")
+	case now.Pause != nil:
+		texts = append(texts, "What shall change, before the work goes on?")
 	}
 	p.list("Open questions", texts)
 }

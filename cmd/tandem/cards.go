@@ -100,8 +100,7 @@ func (p *picture) pauseCard(pause protocol.Pause) []line {
 			reason = ""
 		}
 	}
-	whose := p.whose(pause)
-	out := []line{{mark: "⏸", text: title + " · " + whose, tone: careful}}
+	out := []line{{mark: "⏸", text: title + " · " + p.whose(pause), tone: careful}}
 	if reason != "" {
 		out = append(out, line{indent: 2, text: reason})
 	}
@@ -118,10 +117,7 @@ func (p *picture) pauseCard(pause protocol.Pause) []line {
 	if pause.Comparison != nil {
 		out = append(out, beforeAndAfter(decidedTitle, *pause.Comparison)...)
 	}
-	if whose != yourTurn {
-		return append(out, line{indent: 2, text: "Say what shall change, or /resume, whenever you like.", tone: quiet})
-	}
-	return append(out, waysOut(pause)...)
+	return append(out, waysOut(pause, true)...)
 }
 
 const (
@@ -140,15 +136,21 @@ func (p *picture) whose(pause protocol.Pause) string {
 	return "the agent looks into it"
 }
 
-// waysOut are the numbered options of a pause, then resume.
-func waysOut(pause protocol.Pause) []line {
+// waysOut are the numbered options of a pause, then resume; in full with what each would mean.
+func waysOut(pause protocol.Pause, full bool) []line {
 	actions := slices.Clone(pause.Actions)
 	for i, a := range actions {
 		if o, ok := optionOf(pause, a); ok {
 			actions[i].Title = o.Title
 		}
 	}
-	return optionLines(actions, func(a protocol.Action) (string, string) { return touched(pause, a) })
+	return optionLines(actions, func(a protocol.Action) (string, string) {
+		detail, side := touched(pause, a)
+		if !full {
+			detail = ""
+		}
+		return detail, side
+	})
 }
 
 func tripped(p protocol.Pause) string {
@@ -160,12 +162,15 @@ func tripped(p protocol.Pause) string {
 	return ""
 }
 
-// factLines are the evidence of a pause. What several facts of one condition expect and observe is
-// said once.
+// factLines are the evidence of a pause. A fact that came twice is said once, and so is what several
+// facts of one condition expect and observe.
 func (p *picture) factLines(pause protocol.Pause) []line {
 	var out []line
 	told := ""
-	for _, f := range pause.Facts {
+	for i, f := range pause.Facts {
+		if slices.ContainsFunc(pause.Facts[:i], func(b protocol.Fact) bool { return b.Text == f.Text }) {
+			continue
+		}
 		l := line{indent: 2, mark: "-", text: f.Text}
 		if f.Source != nil {
 			l.side = p.at(f.Source.URI, f.Source.Range)
@@ -232,7 +237,7 @@ func (p *picture) pauseMoved(before protocol.Pause, reason string) []line {
 	case len(now.Facts) != len(before.Facts) || len(now.Options) > len(before.Options) || now.LikelyCause != before.LikelyCause && now.LikelyCause != "":
 		return p.pauseCard(now)
 	case p.session.Initiative == protocol.DeveloperInitiative && now.Comparison != nil && reason != "":
-		return append([]line{{mark: "⏸", text: "PAUSED · " + yourTurn, tone: careful}, {indent: 2, text: reason}}, waysOut(now)...)
+		return append([]line{{mark: "⏸", text: "PAUSED · " + yourTurn, tone: careful}, {indent: 2, text: reason}}, waysOut(now, false)...)
 	case reason != "":
 		return []line{{indent: 2, text: reason}}
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -61,7 +62,7 @@ func checkInLines(plan *protocol.Plan, c protocol.CheckIn) []line {
 	if len(c.Questions) > 0 {
 		out = append(out, line{indent: 4, text: "answer with: tandem decide", tone: quiet})
 	}
-	out = append(out, briefLines(c.Brief)...)
+	out = append(out, briefLines(c.Brief, c.Contradictions)...)
 	for _, x := range c.Contradictions {
 		out = append(out, line{indent: 2, mark: "!", text: fmt.Sprintf("It says «%s», but %s", x.Claim, x.Fact), side: x.OperationID, tone: careful})
 	}
@@ -79,18 +80,15 @@ func stepIn(plan *protocol.Plan, id string) int {
 	return number(*plan, id)
 }
 
-// briefLines are a brief; what the journal bears out is told apart from what is only said.
-func briefLines(b protocol.Brief) []line {
+// briefLines are a brief; what the journal bears out is told apart from what it refutes and from
+// what is only said.
+func briefLines(b protocol.Brief, against []protocol.Contradiction) []line {
 	var out []line
 	if b.Goal != "" {
 		out = append(out, line{indent: 2, text: "Goal: " + b.Goal})
 	}
 	for _, claim := range b.Done {
-		l := line{indent: 2, mark: "✓", text: claim.Text, side: strings.Join(append([]string{"the journal bears it out"}, claim.Evidence...), " · "), tone: good}
-		if !claim.Grounded {
-			l.mark, l.side, l.tone = "·", strings.Join(append([]string{"said, not shown"}, claim.Evidence...), " · "), quiet
-		}
-		out = append(out, l)
+		out = append(out, claimLine(claim, slices.ContainsFunc(against, func(x protocol.Contradiction) bool { return x.Claim == claim.Text })))
 	}
 	for _, group := range []struct {
 		mark, word string
@@ -101,6 +99,19 @@ func briefLines(b protocol.Brief) []line {
 		}
 	}
 	return out
+}
+
+// claimLine is something that the agent says is done, and what the journal says of it.
+func claimLine(c protocol.Claim, refuted bool) line {
+	l := line{indent: 2, mark: "·", text: c.Text, side: "said, not shown"}
+	switch {
+	case c.Grounded:
+		l.mark, l.side, l.tone = "✓", "the journal bears it out", good
+	case refuted:
+		l.mark, l.side, l.tone = "✗", "the journal refutes it", bad
+	}
+	l.side = strings.Join(append([]string{l.side}, c.Evidence...), " · ")
+	return l
 }
 
 type askCommand struct {

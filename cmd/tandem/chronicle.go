@@ -255,21 +255,26 @@ func (t *chronicle) paused(p *page) {
 	}
 	p.head(2, "Pauses")
 	for _, e := range t.pauses {
-		by := strings.ToLower(pausedBy[e.pause.By])
-		p.item(0, "**%s**, %s. %s", e.pause.ID, by, prose(e.pause.Reason))
-		p.evidence(e.pause)
-		switch {
-		case e.pause.Decision != "":
-			p.item(1, "decided: %s", prose(e.pause.Decision))
-		case e.resumed == nil:
-			p.item(1, "not decided yet")
-		}
-		if c := e.pause.Comparison; c != nil {
-			p.comparison(1, *c)
-		}
-		if e.resumed != nil {
-			p.item(1, "resumed%s", under(*e.resumed))
-		}
+		p.pause(e)
+	}
+}
+
+// pause is one pause, from why it was called to how it ended.
+func (p *page) pause(e pastPause) {
+	by := strings.ToLower(pausedBy[e.pause.By])
+	p.item(0, "**%s**, %s. %s", e.pause.ID, by, prose(e.pause.Reason))
+	p.evidence(e.pause)
+	switch {
+	case e.pause.Decision != "":
+		p.item(1, "decided: %s", prose(e.pause.Decision))
+	case e.resumed == nil:
+		p.item(1, "not decided yet")
+	}
+	if c := e.pause.Comparison; c != nil {
+		p.comparison(1, *c)
+	}
+	if e.resumed != nil {
+		p.item(1, "resumed%s", under(*e.resumed))
 	}
 }
 
@@ -286,7 +291,7 @@ func (p *page) evidence(pause protocol.Pause) {
 		p.item(1, "likely cause: %s", prose(pause.LikelyCause))
 	}
 	for _, o := range pause.Options {
-		p.item(1, "option: %s", prose(strings.TrimSpace(o.Title+" "+o.Detail)))
+		p.item(1, "option: %s", prose(strings.Trim(o.Title+": "+o.Detail, ": ")))
 	}
 }
 

@@ -197,13 +197,10 @@ func inProcess(ctx context.Context, daemon *server.Registry, dir string, f func(
 // play follows the story's session and then shows what came of it.
 func (st *stage) play(ctx context.Context, s std, programs bool) error {
 	return inProcess(ctx, st.daemon, st.dir, func(c *client) error {
-		started, err := ask[protocol.SessionResult](ctx, c, protocol.MethodStart, protocol.StartParams{Task: st.script.Task})
+		d, err := st.direct(ctx, c, s)
 		if err != nil {
 			return err
 		}
-		d := &director{stage: st, ctx: ctx}
-		d.f = &follower{std: s, c: c, session: started.Session, scr: newScreen(s.out, s.getenv), again: "tandem demo",
-			watch: d.watch, stays: d.stays, holds: st.holds, held: d.held, drifted: d.drifted}
 		if programs {
 			d.f.programs = encoder(s.out)
 		} else if err := d.f.print(st.opening(s)); err != nil {
@@ -215,6 +212,18 @@ func (st *stage) play(ctx context.Context, s std, programs bool) error {
 		}
 		return st.end(d, code)
 	})
+}
+
+// direct starts the story's session and puts a director beside the one who follows it.
+func (st *stage) direct(ctx context.Context, c *client, s std) (*director, error) {
+	started, err := ask[protocol.SessionResult](ctx, c, protocol.MethodStart, protocol.StartParams{Task: st.script.Task})
+	if err != nil {
+		return nil, err
+	}
+	d := &director{stage: st, ctx: ctx}
+	d.f = &follower{std: s, c: c, session: started.Session, scr: newScreen(s.out, s.getenv), again: "tandem demo",
+		watch: d.watch, stays: d.stays, holds: st.holds, held: d.held, drifted: d.drifted}
+	return d, nil
 }
 
 // end shows what came of the story, unless the developer left it.

@@ -144,6 +144,13 @@ func pauseStory(t *testing.T) []note {
 		answering(protocol.MethodDecide, "o2", "Take: Rename the field", nil), answering(protocol.MethodDecide, "", "Say what shall change…", own), resume}
 	decided := told
 	decided.Decision = "Join on order_no"
+	comparison := protocol.Comparison{Scenario: "analysis", Input: protocol.Input{Same: true},
+		Before:  protocol.Run{Checks: []protocol.Check{{Tripwire: "every-order", Expected: "120", Observed: "0"}}},
+		After:   protocol.Run{Checks: []protocol.Check{{Tripwire: "every-order", OK: true, Expected: "120", Observed: "120"}}},
+		Changes: []protocol.Change{{What: "report.json /kg", Before: "0", After: "1200.0"}}}
+	ran := decided
+	ran.Comparison = &comparison
+	again := protocol.ModeChangedParams{Mode: protocol.Paused, Initiative: protocol.DeveloperInitiative, Pause: &ran, Reason: "the same case ran again"}
 	mode := func(p *protocol.Pause, who protocol.Initiative, m protocol.Mode) note {
 		return telling(t, protocol.NoteModeChanged, protocol.ModeChangedParams{Mode: m, Initiative: who, Pause: p})
 	}
@@ -151,9 +158,8 @@ func pauseStory(t *testing.T) []note {
 		mode(&first, protocol.AgentInitiative, protocol.Paused),
 		mode(&told, protocol.DeveloperInitiative, protocol.Paused),
 		mode(&decided, protocol.AgentInitiative, protocol.Paused),
-		telling(t, protocol.NoteScenarioRan, protocol.ScenarioRanParams{Comparison: protocol.Comparison{Scenario: "analysis",
-			Input: protocol.Input{Same: true}, After: protocol.Run{Checks: []protocol.Check{{Tripwire: "every-order", OK: true, Expected: "120", Observed: "120"}}},
-			Changes: []protocol.Change{{What: "report.json /kg", Before: "0", After: "1200.0"}}}}),
+		telling(t, protocol.NoteScenarioRan, protocol.ScenarioRanParams{Comparison: comparison}),
+		telling(t, protocol.NoteModeChanged, again),
 		mode(nil, protocol.AgentInitiative, protocol.Executing),
 	}
 }

@@ -62,7 +62,7 @@ call update_plan
 call run_command
   intent: I last.
   step: s1
-  command: "sleep 300 & echo $! > child.tmp; mv child.tmp child; echo x >> effects; wait"
+  command: "echo x >> effects; sleep 300 & echo $! > child.tmp; mv child.tmp child; wait"
 `
 
 // Report B037: whichever signal ends the daemon, the command's child ends with it, and the journal

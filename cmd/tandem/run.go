@@ -62,6 +62,9 @@ func (c *runCommand) goOn(ctx context.Context, s std, cl *client, found protocol
 	if ended(found) {
 		return fmt.Errorf("session %s has ended; tandem log %s shows what was done", found.ID, found.ID)
 	}
+	if err := c.welcome(ctx, s, cl, found); err != nil {
+		return err
+	}
 	now, err := ask[protocol.SessionResult](ctx, cl, protocol.MethodAttach, protocol.AttachParams{SessionID: found.ID})
 	if err != nil {
 		return err
@@ -75,6 +78,18 @@ func (c *runCommand) goOn(ctx context.Context, s std, cl *client, found protocol
 		return c.followUntil(ctx, s, cl, now.Session, receipt.Seq+1) // what the steer led to follows it
 	}
 	return c.follow(ctx, s, cl, now.Session)
+}
+
+// welcome tells a developer who comes back what has happened meanwhile; programs read the history.
+func (c *runCommand) welcome(ctx context.Context, s std, cl *client, found protocol.Session) error {
+	if c.JSON {
+		return nil
+	}
+	lines, err := away(ctx, cl, found.ID)
+	if err != nil {
+		return err
+	}
+	return newScreen(s.out, s.getenv).print(lines, bottom{})
 }
 
 // withoutModel says what to do when no model is set up.

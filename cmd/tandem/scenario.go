@@ -91,6 +91,9 @@ func runLines(state agent.State) []line {
 		return append(out, line{indent: 2, text: "There was no run yet; run one with: tandem scenario NAME", tone: quiet})
 	}
 	for _, r := range state.Runs {
+		if pause, first := strings.CutSuffix(r.ID, ".1"); first {
+			out = append(out, line{indent: 2, mark: "·", text: pause + ".0  " + r.Comparison.Scenario + ", before the decision", side: runSide(r.Comparison.Before), tone: quiet})
+		}
 		l := line{indent: 2, mark: "✓", text: r.ID + "  " + r.Comparison.Scenario, side: runSide(r.Comparison.After), tone: good}
 		switch {
 		case r.Broken != "":

@@ -104,8 +104,14 @@ type statusCommand struct {
 
 // Run shows where a session stands.
 func (c *statusCommand) Run(ctx context.Context, s std) error {
-	return c.withSession(ctx, c.Session, false, func(_ *client, now protocol.Session) error {
-		return c.show(s, protocol.SessionResult{Session: now}, newPicture(now).header())
+	return c.withSession(ctx, c.Session, false, func(cl *client, now protocol.Session) error {
+		a := &absence{}
+		state, err := recount(ctx, cl, now.ID, a.see)
+		if err != nil {
+			return err
+		}
+		r := status{protocol.SessionResult{Session: now}, state.Brief(), state.Failing}
+		return c.show(s, r, append(newPicture(now).header(), a.standing(now, state)...))
 	})
 }
 
@@ -178,7 +184,8 @@ func (c *resumeCommand) Run(ctx context.Context, s std) error {
 	return c.withSession(ctx, c.Session, true, func(cl *client, now protocol.Session) error {
 		r, err := ask[protocol.ResumeResult](ctx, cl, protocol.MethodResume, protocol.ResumeParams{SessionID: now.ID, AcknowledgeDrift: c.AcknowledgeDrift})
 		if refused := (*refusal)(nil); errors.As(err, &refused) && refused.code == protocol.CodeDriftUnacknowledged {
-			return fmt.Errorf("%w; look, then: tandem resume %s --acknowledge-drift", err, now.ID)
+			moved, _, _ := strings.Cut(refused.text, "; look first")
+			return fmt.Errorf("%s\n  Look at them; tandem resume %s --acknowledge-drift then goes on", moved, now.ID)
 		}
 		if err != nil {
 			return err

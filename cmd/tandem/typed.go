@@ -194,7 +194,7 @@ func (f *follower) send(ctx context.Context, ask func(context.Context) result) {
 }
 
 // commands are what can be typed behind a slash.
-var commands = []string{"pause", "resume", "plan", "status", "steer", "quit", "help"}
+var commands = []string{"pause", "resume", "plan", "status", "steer", "checkin", "ask", "scenario", "revert", "quit", "help"}
 
 // slash reads a command. Words that begin with a path are a steer; one unknown word is none.
 func slash(text string) (name, rest string, ok bool) {
@@ -227,6 +227,8 @@ func (f *follower) command(ctx context.Context, name, rest string) (left bool, e
 		return false, f.print(planLines(*f.pic.session.Plan))
 	case "status":
 		return false, f.print(f.status())
+	case "checkin", "ask", "scenario", "revert":
+		return false, f.besides(ctx, name, rest)
 	case "help":
 		return false, f.print(help)
 	default:
@@ -270,6 +272,10 @@ var help = []line{
 	{indent: 2, text: "/resume      go on after a pause; /resume anyway, where live inputs have moved"},
 	{indent: 2, text: "/plan        the whole plan        /status      where it stands"},
 	{indent: 2, text: "/steer …     a steer, where words would answer something else"},
+	{indent: 2, text: "/checkin …   the agent commits to its next steps, or asks"},
+	{indent: 2, text: "/ask …       a side question; with --at FILE:LINE about a place"},
+	{indent: 2, text: "/scenario …  run the same case again; without a name: the runs so far"},
+	{indent: 2, text: "/revert …    take back a step, an operation or a steer; --dry-run only tells"},
 	{indent: 2, text: "/quit        leave; the session stays"},
 	{indent: 2, text: "Ctrl-C       pause; again: leave    Ctrl-Z      back to the shell; fg returns"},
 }

@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"tandem/agent/tripwire"
@@ -21,6 +22,9 @@ type Config struct {
 	Model    Model             `json:"model"`
 	Autonomy protocol.Autonomy `json:"autonomy"`
 	Commands Commands          `json:"commands"`
+	// Decisions and Signals are when the developer is waited for, and when a check-in is proposed.
+	Decisions Decisions `json:"decisions"`
+	Signals   Signals   `json:"signals"`
 	// Tripwires, Watches and Scenarios are checked: they compile, their names are unique, and the
 	// scenarios that tripwires name are there.
 	Tripwires []tripwire.Spec `json:"tripwires"`
@@ -36,11 +40,28 @@ type Model struct {
 	IdleS int `json:"idle_s"`
 	// Key comes from OPENAI_API_KEY alone: a file is no place for it.
 	Key string `json:"-"`
+	// Context is how many tokens the model takes; 0 is not known.
+	Context int64 `json:"context"`
 }
 
 // Commands bound what the agent runs.
 type Commands struct {
 	TimeoutS int `json:"timeout_s"`
+}
+
+// Decisions say what makes a decision wait for the developer's word.
+type Decisions struct {
+	// Major are globs of files whose change is always major.
+	Major []string `json:"major"`
+}
+
+// Signals are thresholds; 0 is the default of each.
+type Signals struct {
+	Reads    int `json:"reads"`
+	Failures int `json:"failures"`
+	Returns  int `json:"returns"`
+	Growth   int `json:"growth"`
+	SilenceS int `json:"silence_s"`
 }
 
 // Timeout is how long a command may run that names no bound; 0 is the default.
@@ -121,11 +142,13 @@ func (c *Config) over(b []byte) error {
 		return err
 	}
 	next := *c
-	next.Tripwires, next.Watches, next.Scenarios = nil, nil, nil
+	next.Tripwires, next.Watches, next.Scenarios, next.Decisions.Major = nil, nil, nil, nil
 	if err := json.Unmarshal(checked, &next); err != nil {
 		return err
 	}
-	c.Model, c.Autonomy, c.Commands = next.Model, next.Autonomy, next.Commands
+	major := append(slices.Clip(c.Decisions.Major), next.Decisions.Major...)
+	c.Model, c.Autonomy, c.Commands, c.Signals = next.Model, next.Autonomy, next.Commands, next.Signals
+	c.Decisions.Major = major
 	return c.add(next, node)
 }
 

@@ -19,7 +19,6 @@ import (
 // what they do.
 var notYet = map[string]string{
 	"commands.network": "this version cannot keep commands off the network yet; take it out to let them use it",
-	"model.context":    "this version does not use it yet: it learns the limit from the model's server",
 	"model.key":        "a file is no place for a key; set OPENAI_API_KEY",
 }
 

@@ -37,11 +37,22 @@ var root = shape{value: section, what: "How Tandem is set up, for a user or a wo
 	"model": {value: section, blank: true, what: "The model that is asked, and where.", keys: map[string]shape{
 		"name":     {blank: true, what: "The name that the model's server knows it by. TANDEM_MODEL goes before it."},
 		"base_url": {blank: true, what: "Where an OpenAI-compatible server answers. In the user's file only; OPENAI_BASE_URL goes before it."},
+		"context":  {value: whole, blank: true, what: "How many tokens the model takes; near it the conversation begins anew with a brief. 0: the server says when it is too long."},
 		"idle_s":   {value: whole, blank: true, max: mostSeconds, what: "The longest silence of the server, in seconds; 0 is the default."},
 	}},
 	"autonomy": {blank: true, words: []string{"close", "balanced", "high"}, what: "How much the agent decides by itself."},
 	"commands": {value: section, blank: true, what: "Bounds of what the agent runs.", keys: map[string]shape{
 		"timeout_s": {value: whole, blank: true, max: mostSeconds, what: "How long a command may run that names no bound, in seconds; 0 is the default."},
+	}},
+	"decisions": {value: section, blank: true, what: "What makes a decision of the agent wait for your word.", keys: map[string]shape{
+		"major": {value: list, blank: true, of: &shape{min: 1}, what: "Globs of files whose change is always a major decision; ** is any folders."},
+	}},
+	"signals": {value: section, blank: true, what: "When Tandem proposes a check-in by itself; 0 is the default.", keys: map[string]shape{
+		"reads":     {value: whole, blank: true, what: "Operations in a row that only read while no step moves: 15."},
+		"failures":  {value: whole, blank: true, what: "Failures of one command in a row: 3."},
+		"returns":   {value: whole, blank: true, what: "How often a file was changed and brought back: 2."},
+		"growth":    {value: whole, blank: true, what: "How often in a row the plan grew and nothing was done: 3."},
+		"silence_s": {value: whole, blank: true, max: mostSeconds, what: "Seconds that the model takes for one answer while nothing else runs: 120."},
 	}},
 	"tripwires": {value: list, blank: true, of: &condition, what: "Stop conditions: when one does not hold, the agent is stopped. Those of the user and of the workspace all count."},
 	"watches":   {value: list, blank: true, of: &watch, what: "Values of the product that are shown beside the work."},

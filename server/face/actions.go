@@ -14,6 +14,8 @@ type Place struct {
 	URI string
 	// Range is what is selected, as the client wrote it; an empty one is the cursor.
 	Range protocol.Range
+	// At is where the range begins, in bytes of the text.
+	At int
 	// Selected are the words in the range.
 	Selected string
 	// Text is the whole document.
@@ -41,6 +43,7 @@ func Actions(v View, p Place) []protocol.CodeAction {
 		l.turn(s)
 	}
 	for _, s := range v.Sessions {
+		l.watches(s, p)
 		l.session(s, here)
 	}
 	return l.out

@@ -33,6 +33,8 @@ type View struct {
 	Asks bool
 	// Workspace is the folder to start a session in, as a file URI; empty: the client's own.
 	Workspace string
+	// Databases are the SQLite files of the workspace's folder, for queries that are selected.
+	Databases []string
 	// Now is the time at which an open decision's seconds are counted.
 	Now time.Time
 }

@@ -100,6 +100,11 @@ func (s State) SideAnswered(id string) (SideAnswer, bool) {
 	return s.SideAnswers[i], true
 }
 
+// AwaitsAside says that an aside will still get its answer.
+func (s State) AwaitsAside(id string) bool {
+	return s.alive() && slices.ContainsFunc(s.Asides, func(a Aside) bool { return a.ID == id })
+}
+
 func (s State) asideWork() []Work {
 	if !s.alive() {
 		return nil

@@ -92,7 +92,7 @@ func (s State) evidence(d doneArgument) (Past, string) {
 		return p, fmt.Sprintf("%s ended%s", named2(p), exitWords(p.Op.ExitCode))
 	}
 	if later, ok := s.changedAfter(p); ok && p.Op.Effect == protocol.EffectExecute {
-		return p, fmt.Sprintf("%s passed, but %s was changed after it (%s)", named2(p), strings.Join(later.Op.Files, ", "), later.Op.ID)
+		return p, fmt.Sprintf("%s passed, but %s was changed after it had begun (%s)", named2(p), strings.Join(later.Op.Files, ", "), later.Op.ID)
 	}
 	return p, ""
 }

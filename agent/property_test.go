@@ -258,7 +258,7 @@ func (r *random) developer() Input {
 	case 5, 6:
 		return Pause{Reason: r.among("", "look"), End: r.oneIn(3)}
 	case 7, 8:
-		return Resume{}
+		return r.world.looked()
 	case 9, 10, 11:
 		return r.decide()
 	case 12:
@@ -282,7 +282,7 @@ func (r *random) developer() Input {
 	case r.oneIn(2):
 		return AskAside{Question: r.among("", "why?")}
 	}
-	return Resume{}
+	return r.world.looked()
 }
 
 func (r *random) decide() Input {

@@ -309,7 +309,7 @@ func (p *player) request(verb string, options map[string]string, text string) In
 		return Pause{Reason: text, End: options["end"] != "", Closed: options["closed"] != ""}
 	case "resume":
 		in := Resume{Acknowledged: options["ack"] != "", Drift: nonEmpty(options["drift"])}
-		if p.world.state.Pause != nil {
+		if p.world.state.Pause != nil && options["unlooked"] == "" {
 			in.Pause = p.world.state.Pause.ID
 		}
 		return in

@@ -636,6 +636,14 @@ func (w *world) unheard() error {
 	return nil
 }
 
+// looked is a resume by one who has looked whether the inputs of this pause have moved.
+func (w *world) looked() Resume {
+	if w.state.Pause == nil {
+		return Resume{}
+	}
+	return Resume{Pause: w.state.Pause.ID}
+}
+
 // helpful is the next input that leads towards the end, nil when it is reached.
 func (w *world) helpful() Input {
 	s := w.state
@@ -648,7 +656,7 @@ func (w *world) helpful() Input {
 	case s.Seq == 0:
 		return Start{ID: "x", Task: "go", Trusted: true}
 	case s.alive() && s.Mode == protocol.Paused:
-		return Resume{}
+		return w.looked()
 	case s.alive() && s.Mode == protocol.Waiting && len(s.Questions) > 0:
 		return Decide{Question: s.Questions[0].ID, Text: "yes"}
 	case s.alive() && s.Mode == protocol.Waiting:

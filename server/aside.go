@@ -47,16 +47,19 @@ func (c *client) beside(ctx context.Context, id string, r protocol.Request, in a
 	}
 	aside := receipt.Events[i].(agent.AskedAside).ID
 	var answer agent.SideAnswer
+	var then agent.State
 	err = c.on(id, func(s *running) error {
-		_, err := s.Await(ctx, func(now agent.State) (over bool) {
+		then, err = s.Await(ctx, func(now agent.State) (over bool) {
 			answer, over = now.SideAnswered(aside)
-			return over || now.Ended
+			return over || !now.AwaitsAside(aside)
 		})
 		return err
 	})
 	switch {
 	case err != nil:
 		return answer, err
+	case answer.ID == "" && !then.Ended: // the request is as old as many others
+		return answer, protocol.Errorf(protocol.NoSuchEntity, "the answer to this request is not kept any more; ask again")
 	case answer.ID == "":
 		return answer, &protocol.Error{Kind: protocol.WrongMode, Mode: protocol.Done, Text: "the session ended before the answer came"}
 	case answer.Failed != "":

@@ -35,7 +35,6 @@ type ride struct {
 
 	want   ideal
 	words  []*word
-	stops  int               // stops that were acknowledged
 	still  map[string]string // the workspace as it was at a stop that holds
 	typed  map[string][]string
 	atWord map[string]string // the workspace when the first word was said
@@ -43,12 +42,11 @@ type ride struct {
 
 // ideal is what is to hold at the end of a ride.
 type ideal struct {
-	kept     []piece  // of the agent's work before the first word
-	undone   []piece  // of the agent's work before the first word
-	never    []piece  // meant before the first word and made obsolete by it
-	passes   []string // command lines for the task and for each word: the hidden tests
-	told     []string // consequences and reasons that the developer was told, in the agent's words or the daemon's
-	superior int      // words that were said while the one before had no answer yet
+	kept   []piece  // of the agent's work before the first word
+	undone []piece  // of the agent's work before the first word
+	never  []piece  // meant before the first word and made obsolete by it
+	passes []string // command lines for the task and for each word: the hidden tests
+	told   []string // consequences and reasons that the developer was told, in the agent's words or the daemon's
 }
 
 // A piece is a text in a file.
@@ -147,12 +145,17 @@ func (r *ride) halts(with ...any) protocol.Pause {
 // acknowledgement is the daemon's, and that of a command is its end.
 func (r *ride) stands() {
 	r.t.Helper()
+	r.mu.Lock()
+	from := r.from
+	r.mu.Unlock()
 	for _, op := range r.operations(r.id) {
 		if op.Effect == protocol.EffectExecute && op.Status == protocol.OpRunning {
 			r.reachesFromStart(op.Target, protocol.OpCancelled)
 		}
 	}
-	r.stops++
+	r.mu.Lock()
+	r.from = from // what came meanwhile is not lost to whoever waits for it
+	r.mu.Unlock()
 	r.still = r.files()
 }
 
@@ -260,10 +263,26 @@ func names(files map[string]string) []string {
 	return out
 }
 
-// arrives ends a ride: the task is done, and the ten checks are made.
+// arrives ends a ride: the task is done after the last word, and the ten checks are made.
 func (r *ride) arrives() {
 	r.t.Helper()
-	r.reachesMode(protocol.Done, protocol.DeveloperInitiative)
+	last := int64(0)
+	for _, w := range r.words {
+		last = max(last, w.receipt.Seq)
+	}
+	r.mu.Lock()
+	r.from = 0 // it may have come while something else was waited for
+	r.mu.Unlock()
+	r.until("the end", func(method, text string) bool {
+		var m protocol.ModeChangedParams
+		if method != protocol.NoteModeChanged {
+			return false
+		}
+		if err := json.Unmarshal([]byte(text), &m); err != nil {
+			r.t.Fatal(err)
+		}
+		return m.Mode == protocol.Done && m.Seq > last
+	})
 	r.checks()
 }
 

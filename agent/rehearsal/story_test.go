@@ -44,8 +44,8 @@ type call struct {
 		Title, Detail  string
 		Touches, Files []string
 	}
-	Steps                                []planStep
-	Edits                                []struct {
+	Steps []planStep
+	Edits []struct {
 		Old, New   string
 		ReplaceAll bool `json:"replace_all"`
 	}

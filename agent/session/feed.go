@@ -1,7 +1,10 @@
 package session
 
 import (
+	"bytes"
 	"context"
+	"errors"
+	"strconv"
 	"time"
 
 	"tandem/agent"
@@ -106,26 +109,70 @@ func (s *Session) past(since, upTo int64, c Client) error {
 
 // History reads events after since from the journal, at most limit of them.
 func (s *Session) History(since int64, limit int) (protocol.HistoryResult, error) {
-	var out protocol.HistoryResult
-	upTo := s.Now().State.Seq // what is not durable yet is no history
+	p := historyPage{since: since, upTo: s.Now().State.Seq, limit: limit} // what is not durable yet is no history
+	var last []byte                                                       // of the records that begin at the page's first event or before it
 	_, err := journal.Read(s.path, func(line []byte) error {
-		r, err := decodeRecord(line)
-		if err != nil || out.More {
+		if begins, ok := beginsAt(line); ok && begins <= since+1 {
+			last = append(last[:0], line...)
 			return nil
 		}
-		for _, e := range r.history() {
-			if e.Seq <= since || e.Seq > upTo {
-				continue
-			}
-			if len(out.Events) == limit {
-				out.More = true
-				return nil
-			}
-			out.Events = append(out.Events, e)
+		if err := p.add(last); err != nil {
+			return err
 		}
-		return nil
+		last = nil
+		return p.add(line)
 	})
-	return out, err
+	if err == nil {
+		err = p.add(last)
+	}
+	if errors.Is(err, errPageFull) {
+		err = nil
+	}
+	return p.HistoryResult, err
+}
+
+// historyPage is a page of history while it is read.
+type historyPage struct {
+	protocol.HistoryResult
+	since, upTo int64
+	limit       int
+}
+
+// errPageFull ends the reading of a page.
+var errPageFull = errors.New("the page is full")
+
+// add takes a record's events; one that cannot be read has none.
+func (p *historyPage) add(line []byte) error {
+	if line == nil {
+		return nil
+	}
+	r, err := decodeRecord(line)
+	if err != nil {
+		return nil
+	}
+	for _, e := range r.history() {
+		if e.Seq <= p.since || e.Seq > p.upTo {
+			continue
+		}
+		if len(p.Events) == p.limit {
+			p.More = true
+			return errPageFull
+		}
+		p.Events = append(p.Events, e)
+	}
+	return nil
+}
+
+// beginsAt is the first event of a record, read without decoding it: a page late in a long history
+// has to pass over many.
+func beginsAt(record []byte) (int64, bool) {
+	rest, ok := bytes.CutPrefix(record, []byte(`{"seq":`))
+	if !ok {
+		return 0, false
+	}
+	digits, _, _ := bytes.Cut(rest, []byte(","))
+	seq, err := strconv.ParseInt(string(digits), 10, 64)
+	return seq, err == nil
 }
 
 func (s *Session) notify(before, after agent.State, e agent.Event) {

@@ -135,21 +135,21 @@ func (w Workplace) check(ctx context.Context, j Job, c agent.Check) agent.Input 
 	if standStill(ctx, j.Freeze) != nil || ctx.Err() != nil {
 		return agent.Evaluated{ID: j.ID, InVain: true}
 	}
+	ctx, giveUp := context.WithCancel(ctx)
+	defer giveUp()
 	g := w.guard()
 	m := <-g.memory
 	defer func() { g.memory <- m }()
 	in := agent.Evaluated{ID: j.ID}
-	for _, p := range c.After {
-		in.Ops = append(in.Ops, p.Op.ID)
-		if p.Op.Effect == protocol.EffectExecute {
-			m.output = w.printed(p.Op)
-		}
-	}
+	in.Ops, m.output = w.behind(c.After, m.output)
 	env, done, err := w.envIn(j, w.Files.Dir(), c.Baseline, m.output)
 	if err != nil {
 		return unevaluated(in, g, err)
 	}
 	defer func() { _ = done() }() // it was only read
+	env.Run = func(ctx context.Context, line string) (tripwire.Ran, error) {
+		return w.look(ctx, w.Files.Dir(), line, func(ctx context.Context, c *command.Command) bool { return attendUntilFrozen(ctx, c, j.Freeze, giveUp) })
+	}
 	values := w.compiled(c.Watches)
 	conditions, unfit := g.with(c.Proposed)
 	now := env.Look(watchedFiles(conditions, values))
@@ -169,6 +169,18 @@ func (w Workplace) check(ctx context.Context, j Job, c agent.Check) agent.Input 
 	}
 	m.look = now
 	return in
+}
+
+// behind are the ids of operations, and what the last command among them printed.
+func (w Workplace) behind(after []agent.Past, output *string) ([]string, *string) {
+	var ops []string
+	for _, p := range after {
+		ops = append(ops, p.Op.ID)
+		if p.Op.Effect == protocol.EffectExecute {
+			output = w.printed(p.Op)
+		}
+	}
+	return ops, output
 }
 
 // completed is how things were at the start, with what conditions that came later look at as it is
@@ -305,7 +317,9 @@ func (w Workplace) envIn(j Job, dir string, base []byte, output *string) (tripwi
 		return tripwire.Env{}, nil, err
 	}
 	env := tripwire.Env{Dir: dir, Home: w.Files.Dir(), Files: root.FS(), Output: output}
-	env.Run = func(ctx context.Context, line string) (tripwire.Ran, error) { return w.look(ctx, j, dir, line) }
+	env.Run = func(ctx context.Context, line string) (tripwire.Ran, error) {
+		return w.look(ctx, dir, line, attending(j))
+	}
 	if len(base) > 0 {
 		if err := json.Unmarshal(base, &env.Baseline); err != nil {
 			return env, root.Close, fmt.Errorf("read how things were at the start: %w", err)
@@ -314,8 +328,31 @@ func (w Workplace) envIn(j Job, dir string, base []byte, output *string) (tripwi
 	return env, root.Close, nil
 }
 
+// attending stays with a command of a job, which stands still while the job does.
+func attending(j Job) func(context.Context, *command.Command) bool {
+	return func(ctx context.Context, c *command.Command) bool { return attend(ctx, c, j.Freeze) }
+}
+
+// attendUntilFrozen stays with a command of a check. A pause gives the check up, which is made again
+// after it: the command has a bound of its own, that a pause would use up.
+func attendUntilFrozen(ctx context.Context, c *command.Command, freeze <-chan bool, giveUp func()) (stopped bool) {
+	done := ctx.Done()
+	for {
+		select {
+		case <-c.Done():
+			return stopped
+		case <-done:
+			stopped, done = stop(c), nil
+		case frozen := <-freeze:
+			if frozen {
+				giveUp()
+			}
+		}
+	}
+}
+
 // look runs a command of a condition or a watch in a folder.
-func (w Workplace) look(ctx context.Context, j Job, dir, line string) (tripwire.Ran, error) {
+func (w Workplace) look(ctx context.Context, dir, line string, stay func(context.Context, *command.Command) bool) (tripwire.Ran, error) {
 	bound := w.Timeout
 	if end, ok := ctx.Deadline(); ok {
 		bound = time.Until(end)
@@ -324,7 +361,7 @@ func (w Workplace) look(ctx context.Context, j Job, dir, line string) (tripwire.
 	if err != nil {
 		return tripwire.Ran{}, err
 	}
-	stopped := attend(ctx, c, j.Freeze)
+	stopped := stay(ctx, c)
 	r := c.Result()
 	switch {
 	case r.TimedOut || stopped:

@@ -10,6 +10,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	toml "github.com/pelletier/go-toml/v2"
 )
 
 // Baseline is how the dependencies that files declare were when the session started. It can be
@@ -196,8 +198,20 @@ func nodeDependencies(data []byte) (map[string]string, error) {
 	return d, nil
 }
 
+// readTOML reads a TOML file into tables and lists.
+func readTOML(data []byte) (map[string]any, error) {
+	var root map[string]any
+	err := toml.Unmarshal(data, &root)
+	var wrong *toml.DecodeError
+	if errors.As(err, &wrong) {
+		line, _ := wrong.Position()
+		return nil, fmt.Errorf("line %d: %w", line, err)
+	}
+	return root, err
+}
+
 func cargoDependencies(data []byte) (map[string]string, error) {
-	root, err := parseTOML(string(data))
+	root, err := readTOML(data)
 	if err != nil {
 		return nil, err
 	}
@@ -226,7 +240,7 @@ func (d declared) crates(prefix string, t map[string]any) {
 }
 
 func pythonDependencies(data []byte) (map[string]string, error) {
-	root, err := parseTOML(string(data))
+	root, err := readTOML(data)
 	if err != nil {
 		return nil, err
 	}

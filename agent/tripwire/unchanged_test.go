@@ -23,8 +23,8 @@ func TestDependencies(t *testing.T) {
 		{"go, a replacement", "go.mod", "module m\n", "module m\nreplace a.b/c v1.0.0 => ../c\ntool x.y/z\nexclude q.r/s v1.2.3\n",
 			[]string{"go.mod: new: exclude q.r/s v1.2.3", "go.mod: new: replace a.b/c@v1.0.0 ../c", "go.mod: new: tool x.y/z"}},
 		{"go, a module named in a comment", "go.mod", "module m\n", "module m\n// require a.b/c v1.0.0\n", nil},
-		{"go, broken", "go.mod", "module m\n", "module m\nrequire (\n", []string{"it cannot be evaluated: go.mod cannot be read: the block of \"require\" has no end"}},
-		{"go, unknown", "go.mod", "module m\n", "module m\nneed a.b/c v1\n", []string{"it cannot be evaluated: go.mod cannot be read: line 2: \"need\" is no directive of a go.mod file"}},
+		{"go, broken", "go.mod", "module m\n", "module m\nrequire (\n", []string{"it cannot be evaluated: go.mod cannot be read: line 3: syntax error (unterminated block started at go.mod:2:1)"}},
+		{"go, unknown", "go.mod", "module m\n", "module m\nneed a.b/c v1\n", []string{"it cannot be evaluated: go.mod cannot be read: line 2: unknown directive: need"}},
 		{"go, half a line", "go.mod", "module m\n", "module m\nrequire a.b/c\n", []string{"it cannot be evaluated: go.mod cannot be read: line 2"}},
 		{"go, no file at first", "go.mod", "", "module m\nrequire a.b/c v1.0.0\n", []string{"go.mod: new: require a.b/c v1.0.0"}},
 		{"go, no file at last", "go.mod", "module m\nrequire a.b/c v1.0.0\n", "", []string{"go.mod: gone: require a.b/c v1.0.0"}},
@@ -44,13 +44,13 @@ func TestDependencies(t *testing.T) {
 				`pyproject.toml: new: tool.poetry g q {"extras":["x"],"version":"1"}`, "pyproject.toml: new: tool.poetry python ^3", "pyproject.toml: new: tool.uv dev u"}},
 		{"python, a marker", "pyproject.toml", "[project]\ndependencies = ['a; os == \"x\"', 'a; os == \"y\"']", "[project]\ndependencies = ['a; os == \"x\"', 'a; os == \"z\"']",
 			[]string{`pyproject.toml: project a ; os == "x"; ; os == "z" was project a ; os == "x"; ; os == "y"`}},
-		{"python, broken", "pyproject.toml", "", "[project\n", []string{"it cannot be evaluated: pyproject.toml cannot be read: line 1: the table's name does not end in ]"}},
+		{"python, broken", "pyproject.toml", "", "[project\n", []string{"it cannot be evaluated: pyproject.toml cannot be read: line 1: "}},
 
 		{"cargo, another layout", "Cargo.toml", "[dependencies]\nserde = \"1\"\nrand = { version = \"0.8\", features = [\"std\"] }\n", "[package]\nname = \"a\"\n[dependencies.rand]\nfeatures = [\n\"std\"]\nversion = '0.8'\n[dependencies]\nserde = '''1'''\n", nil},
 		{"cargo, each section", "Cargo.toml", "", "[dev-dependencies]\na = '1'\n[build-dependencies]\nb = '1'\n[workspace.dependencies]\nc = '1'\n[target.'cfg(unix)'.dependencies]\nd = '1'\n[patch.crates-io]\ne = { git = 'https://x' }\n",
 			[]string{"Cargo.toml: new: build-dependencies b 1", "Cargo.toml: new: dev-dependencies a 1", `Cargo.toml: new: patch crates-io e {"git":"https://x"}`,
 				"Cargo.toml: new: target cfg(unix) dependencies d 1", "Cargo.toml: new: workspace.dependencies c 1"}},
-		{"cargo, a feature", "Cargo.toml", "[dependencies]\na = { version = \"1\" }\n", "[dependencies]\na = { version = \"1\", default-features = false }\n", []string{`Cargo.toml: dependencies a {"default-features":"false","version":"1"} was dependencies a {"version":"1"}`}},
+		{"cargo, a feature", "Cargo.toml", "[dependencies]\na = { version = \"1\" }\n", "[dependencies]\na = { version = \"1\", default-features = false }\n", []string{`Cargo.toml: dependencies a {"default-features":false,"version":"1"} was dependencies a {"version":"1"}`}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			c := compiled(t, `{"unchanged":{"files":["`+test.file+`"],"what":"dependencies"}}`)
@@ -103,30 +103,17 @@ func TestUnreadableAtTheStart(t *testing.T) {
 	}
 }
 
+// What is hostile or hardly ever written is read, or refused with its line.
 func TestTOML(t *testing.T) {
-	type m = map[string]any
-	type l = []any
-	for _, test := range []struct {
-		text string
-		want m
-	}{
-		{"", m{}},
-		{"# a\n\n a = 1 # b\nb-c_2.'d e'.\"f\\u00e9\" = true\n", m{"a": "1", "b-c_2": m{"d e": m{"fé": "true"}}}},
-		{"a = \"x\\\"y\\\\\\n\"\r\nb = 'x\\n'\r\n", m{"a": "x\"y\\\n", "b": `x\n`}},
-		{"a = \"\"\"\nx\n  \\\n  y\"\"\"\nb = '''\nx'y\n'''\nc = \"\"\nd = \"\"\"a\"\"\"\"\"\n", m{"a": "x\n  y", "b": "x'y\n", "c": "", "d": `a""`}},
-		{"a = [1, [2.5, 'x'],\n # c\n {y = 1979-05-27 07:32:00Z},\n]\n", m{"a": l{"1", l{"2.5", "x"}, m{"y": "1979-05-27 07:32:00Z"}}}},
-		{"[a.b]\nc = 1\n[a]\nd = 2\n[[e]]\nf = 1\n[[e]]\nf = 2\n[e.g]\nh = 3\n", m{"a": m{"b": m{"c": "1"}, "d": "2"}, "e": l{m{"f": "1"}, m{"f": "2", "g": m{"h": "3"}}}}},
-		{"a = {}\nb = { c.d = 1, 'e' = [] }\nf = -inf\ng = +1_000.5e-3", m{"a": m{}, "b": m{"c": m{"d": "1"}, "e": l{}}, "f": "-inf", "g": "+1_000.5e-3"}},
-		{"[ a . 'b' ]\nc=1", m{"a": m{"b": m{"c": "1"}}}},
-	} {
-		if got, err := parseTOML(test.text); err != nil || !reflect.DeepEqual(got, test.want) {
-			t.Errorf("%q: %v, %v\nwant %v", test.text, got, err, test.want)
+	deep := func(n int) string { return "a = " + strings.Repeat("[", n) + strings.Repeat("]", n) }
+	for _, text := range []string{"", "# a\n", "a = 1\r\nb = \"\"\"\nx\"\"\"\r\n", "a = 1979-05-27 07:32:00Z\nb = nan\n", "[[e]]\nf = 1\n[[e]]\n[e.g]\nh = 3\n", deep(100)} {
+		if root, err := readTOML([]byte(text)); err != nil || jsonText(root) == "" {
+			t.Errorf("%q: %v, %v", text, root, err)
 		}
 	}
-	for _, text := range []string{"a", "a =", "a = \n", "= 1", "a = 1 b = 2", "a = 1\na = 2", "[a", "[]", "[[a]", "a = 'x", "a = \"x\ny\"", "a = [1", "a = [1 2]", "a = {b = 1", "a = {b}",
-		"a = 1\n[a.b]\n", "a = 1\n[[a]]\n", "a = \"\\q\"", "a = \"\\uD800\"", "a = \"\\u12\"", "a = '''x", "a = []\n[a.b]\n", "[a] x", "a = " + strings.Repeat("[", 200) + strings.Repeat("]", 200)} {
-		if got, err := parseTOML(text); err == nil || !strings.HasPrefix(err.Error(), "line ") {
-			t.Errorf("%q is taken: %v, %v", text, got, err)
+	for _, text := range []string{"a", "a =", "a = 1\na = 2", "[a", "a = 'x", "a = [1", "a = 1\n[a.b]\n", "a = \"\\uD800\"", deep(1_000_000)} {
+		if root, err := readTOML([]byte(text)); err == nil || !strings.HasPrefix(err.Error(), "line ") {
+			t.Errorf("%.20q is taken: %v, %v", text, root, err)
 		}
 	}
 }

@@ -31,11 +31,13 @@ func (demoCommand) Help() string {
 are real, on a small Go module in a temporary folder; Go is all that has to be installed.
 In a terminal it is you who speaks (Enter takes the suggested words); else it plays by itself.
 
-  tandem demo pair     The agent builds on the wrong thing. You steer while it works: it stops what
-                       is useless now, keeps what is good, tells what your change costs, and goes on.
-  tandem demo pause    The agent's report and the database disagree. A stop condition stops it: you
-                       see the facts and decide, the same case runs again on the same input, before
-                       and after side by side, and you resume.
+  tandem demo pair   The agent builds on the wrong thing. You steer while it
+                     works: it stops what is useless now, keeps what is good,
+                     tells what your change costs, and goes on.
+  tandem demo pause  The agent's report and the database disagree. A stop
+                     condition stops it: you see the facts and decide, the
+                     same case runs again on the same input, before and after
+                     side by side, and you resume.
 
 A file is a recorded session, or any rehearsal: it is played in a temporary folder, with your
 environment but for the model's. Its commands run on your machine: play only what you trust.`
@@ -126,6 +128,9 @@ func readStory(name string) (*rehearsal.Script, error) {
 // furnish unpacks the workspace and starts the model server and the daemon.
 func (st *stage) furnish(ctx context.Context, keep string, pace float64) error {
 	st.dir = filepath.Join(st.temp, "desk")
+	if st.name == brakeStory {
+		st.dir = filepath.Join(st.temp, "freight")
+	}
 	if keep != "" {
 		if entries, err := os.ReadDir(keep); err == nil && len(entries) > 0 {
 			return fmt.Errorf("demo: %s is not empty; name a new folder", keep)
@@ -231,7 +236,11 @@ func (st *stage) end(d *director, code int) error {
 	f := d.f
 	switch {
 	case f.programs != nil:
-		return errors.Join(f.programs.Encode(map[string]any{"before": d.before, "after": f.pic.session.Plan, "comparison": d.compared}), asExit(code))
+		last := map[string]any{"before": d.before, "after": f.pic.session.Plan}
+		if d.compared != nil {
+			last["comparison"] = d.compared
+		}
+		return errors.Join(f.programs.Encode(last), asExit(code))
 	case code == exitDone:
 		return st.closing(f, d)
 	case f.mine || d.ctx.Err() != nil:

@@ -20,7 +20,6 @@ type typedAnswer map[string]string
 // the workspace.
 func sitAtTheDemo(t *testing.T, story string, keys typedAnswer) (out, dir string) {
 	t.Helper()
-	t.Setenv("TMPDIR", t.TempDir())
 	dir = filepath.Join(t.TempDir(), "kept")
 	st, err := openStage(t.Context(), &demoCommand{Story: story, Keep: dir}, 0)
 	if err != nil {
@@ -43,7 +42,7 @@ func sitAtTheDemo(t *testing.T, story string, keys typedAnswer) (out, dir string
 		}
 		d.f.mine, d.f.scr = true, &screen{out: con, size: func() (int, int) { return 240, 40 }, live: true}
 		d.f.open()
-		ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+		ctx, stop := context.WithTimeout(t.Context(), 2*time.Minute)
 		defer stop()
 		code, err := d.f.loop(ctx, inputs, nil)
 		if err != nil || code != exitDone {
@@ -107,6 +106,7 @@ func TestThePauseDemoPlaysByItself(t *testing.T) {
 
 // The developer takes every suggestion, after a steer, a plain pause and a decision that the script does not know.
 func TestADeveloperDecidesInTheDemo(t *testing.T) {
+	t.Parallel()
 	out, dir := sitAtTheDemo(t, brakeStory, typedAnswer{
 		"I read how the report":       "use tabs\r",
 		"· I sum up the weight":       "\x03",
@@ -124,6 +124,7 @@ func TestADeveloperDecidesInTheDemo(t *testing.T) {
 
 // A way out that does not cure what was stopped leads back into the pause; the other one cures it.
 func TestTheDemoComesBackToThePauseWhileTheConditionFails(t *testing.T) {
+	t.Parallel()
 	out, dir := sitAtTheDemo(t, brakeStory, typedAnswer{
 		"Enter sends: No":                 "2\r",
 		"What was changed does not bring": "1\r",
@@ -145,6 +146,7 @@ func TestTheDemoComesBackToThePauseWhileTheConditionFails(t *testing.T) {
 // Words that the script does not know change nothing, a steer is talked over, and the developer may
 // resume though the condition fails.
 func TestADeveloperResumesTheDemoAsItIs(t *testing.T) {
+	t.Parallel()
 	out, dir := sitAtTheDemo(t, brakeStory, typedAnswer{
 		"Enter sends: No":                 "ask the moon\r",
 		"What was changed does not bring": "/steer and the sun\r",
@@ -159,6 +161,7 @@ func TestADeveloperResumesTheDemoAsItIs(t *testing.T) {
 
 // The developer need not wait for the agent's facts.
 func TestADeveloperDecidesBeforeTheAgentHasLooked(t *testing.T) {
+	t.Parallel()
 	out, dir := sitAtTheDemo(t, brakeStory, typedAnswer{
 		"the agent looks into it":   "the connection is wrong\r",
 		"Enter sends: /resume":      "\r",

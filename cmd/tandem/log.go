@@ -208,7 +208,7 @@ func spokenText(fact agent.Event) string {
 	case agent.Resumed:
 		return e.Pause
 	}
-	return ""
+	return lookedText(fact)
 }
 
 func changedText(e agent.Changed) string {

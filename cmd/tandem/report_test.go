@@ -20,7 +20,20 @@ func stopped(t *testing.T) *desk {
 		t.Fatalf("exit code %d, %s%s", code, out, errs)
 	}
 	contains(t, out, "every-order", "One row is missing.", "Count all lines")
+	d.kept()
 	return d
+}
+
+// kept waits until the inputs of the pause are kept, which the agent's facts do not wait for.
+func (d *desk) kept() {
+	d.t.Helper()
+	for as[status](d, exitDone, "status").Session.Pause.Snapshot == "" {
+		select {
+		case <-d.t.Context().Done():
+			d.t.Fatal("the inputs were not kept")
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
 }
 
 // decided is stopped, after the developer's decision and the rerun.
@@ -243,6 +256,7 @@ func TestTheLogAsMarkdown(t *testing.T) {
 		"## Steers\n\n- «read it aloud»: revision 2, kept 0, changed 1, added 1, dropped 1\n", "alternative: Count words: Names of two words count twice.",
 		"- **p1**, stopped by", "fact: One row is missing.", "option: Count all lines: No header is there.", "  - resumed\n", "## Check-ins\n\n- continue\n  - next: I make the report.\n",
 		"the agent said «The tests passed.», but", "| `report.json` | created |")
+	contains(t, d.ok("log"), "watched          w1 rows: 3 (was 2)", "compared         report exit 0 · every-order ✓ 3", "checkedIn        ", "continue, 1 contradictions", "guarded          every-order report")
 	d.refused(exitUsage, "take one of them", "log", "--markdown", "--json")
 	d.refused(exitUsage, "", "log", "--markdown", "--revisions")
 

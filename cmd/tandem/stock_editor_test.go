@@ -16,15 +16,12 @@ import (
 // steers it by another one that is not saved, gets the edit in its buffer, and is told what led to
 // it. The program is the one that a user has; the model is a rehearsal.
 func TestStockEditor(t *testing.T) {
-	if os.Getenv("TANDEM_EDITORS") == "" {
-		t.Skip("it drives a real editor: set TANDEM_EDITORS to run it")
-	}
 	emacs, err := exec.LookPath("emacs")
 	if err != nil {
-		t.Skip("emacs is not installed; `make tools` installs it, with eglot")
+		t.Skip("emacs is not installed: install it with eglot (Debian: emacs-nox elpa-eglot)")
 	}
 	if err := exec.Command(emacs, "--batch", "--load", "eglot").Run(); err != nil {
-		t.Skip("emacs has no eglot; `make tools` installs it")
+		t.Skip("emacs has no eglot: install it (Debian: elpa-eglot)")
 	}
 	temp := t.TempDir()
 	exe, dir := filepath.Join(temp, "bin", "tandem"), filepath.Join(temp, "ws")
@@ -42,7 +39,7 @@ func TestStockEditor(t *testing.T) {
 	if err := story.Unpack(dir); err != nil {
 		t.Fatal(err)
 	}
-	model, err := rehearsal.Serve(t.Context(), story, rehearsal.Options{})
+	model, err := rehearsal.Serve(t.Context(), story, rehearsal.Options{Steers: steersIn})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -490,7 +490,8 @@ function watches(state: State): Line[] {
     const actions = w.actions ?? [];
     if (w.error) return line("watches", 2, `${w.name}: cannot be read: ${w.error}`, { actions, id: w.id });
     const note: string[] = [];
-    if (w.previous !== undefined && w.previous !== null) note.push(`was ${shownValue(w.previous)}`);
+    const were = (state.were.get(w.id) ?? []).map((was) => shownValue(was.value));
+    if (were.length > 0) note.push(`was ${were.join(" → ")}`);
     const target = state.operations.get(w.operationId ?? "")?.target;
     if (target) note.push(`after ${flat(target)}`);
     const more = { note: notes(...note), actions, id: w.id };

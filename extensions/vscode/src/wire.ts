@@ -34,6 +34,8 @@ export interface State {
   decisions: Map<string, Decision>;
   steers: Map<string, Steer>;
   watches: Map<string, Watch>;
+  /** What each watch was before, the oldest first. */
+  were: Map<string, { at: string; value: unknown }[]>;
   /** The streamed words of questions to the model, by operation. */
   words: Map<string, string>;
   /** The last change of the plan itself. */
@@ -61,6 +63,7 @@ export function begin(session: Session, seen?: number): State {
     decisions: new Map(),
     steers: new Map(),
     watches: new Map(),
+    were: new Map(),
     words: new Map(),
     seq: 0,
     told: session.seq,
@@ -90,7 +93,7 @@ function take(state: State, session: Session): State {
   state.session = session;
   for (const o of session.operations) state.operations.set(o.id, o);
   for (const d of session.decisions) state.decisions.set(d.id, d);
-  for (const w of session.watches) state.watches.set(w.id, w);
+  for (const w of session.watches) watched(state, w);
   return state;
 }
 
@@ -129,7 +132,7 @@ export function fold(state: State, note: Note): State {
       state.steers.set(note.params.steer.id, note.params.steer);
       break;
     case "tandem/watched":
-      state.watches.set(note.params.watch.id, note.params.watch);
+      watched(state, note.params.watch);
       break;
     case "tandem/scenarioRan":
       if (session.pause) session.pause.comparison = note.params.comparison;
@@ -142,6 +145,17 @@ export function fold(state: State, note: Note): State {
       break;
   }
   return state;
+}
+
+/** mostWere is how many earlier values of a watch are kept. */
+const mostWere = 6;
+
+function watched(state: State, watch: Watch): void {
+  state.watches.set(watch.id, watch);
+  const were = state.were.get(watch.id) ?? [];
+  if (watch.previous === undefined || were.some((w) => w.at === watch.at)) return;
+  const all = [...were, { at: watch.at, value: watch.previous }].sort((a, b) => a.at.localeCompare(b.at));
+  state.were.set(watch.id, all.slice(-mostWere));
 }
 
 function planned(state: State, params: PlanChangedParams, missed: boolean): void {

@@ -534,7 +534,11 @@ local function watches(v)
   local function shown(value) return type(value) == 'string' and value or compact(value) end
   block(v, 'WATCHES', function()
     for _, w in ipairs(v.state.watches) do
-      local notes = { w.previous ~= nil and 'was ' .. shown(w.previous) or nil }
+      local were = {}
+      for i, was in ipairs(v.state.were[w.id] or {}) do
+        were[i] = shown(was.value)
+      end
+      local notes = { #were > 0 and 'was ' .. table.concat(were, ' → ') or nil }
       local after = target(v, w.operationId)
       notes[#notes + 1] = after and 'after ' .. after
       if w.error then notes = nil end

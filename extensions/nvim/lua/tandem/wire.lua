@@ -15,6 +15,7 @@ local M = {}
 ---@field decisions tandem.Decision[] likewise
 ---@field steers tandem.Steer[] likewise
 ---@field watches tandem.Watch[] likewise
+---@field were table<string, {at: string, value: any}[]> what each watch was before, the oldest first
 ---@field words table<string, string> what the agent said, by operation
 ---@field change? tandem.PlanChangedParams the last one that changed the plan's revision
 ---@field steps table<string, tandem.StepStatus> as the last planChanged told them
@@ -38,6 +39,24 @@ local function once(list, text)
     if other == text then return end
   end
   list[#list + 1] = text
+end
+
+--- How many earlier values of a watch are kept.
+local most_were = 6
+
+---@param state tandem.State
+---@param watch tandem.Watch
+local function watched(state, watch)
+  put(state.watches, watch)
+  local were = state.were[watch.id] or {}
+  if watch.previous == nil then return end
+  for _, was in ipairs(were) do
+    if was.at == watch.at then return end
+  end
+  were[#were + 1] = { at = watch.at, value = watch.previous }
+  table.sort(were, function(a, b) return a.at < b.at end)
+  if #were > most_were then table.remove(were, 1) end
+  state.were[watch.id] = were
 end
 
 ---@param state tandem.State
@@ -79,7 +98,7 @@ M.notifications = {
     if a then once(a.decided, params.decision.summary) end
   end,
   ['tandem/steered'] = function(state, params) put(state.steers, params.steer) end,
-  ['tandem/watched'] = function(state, params) put(state.watches, params.watch) end,
+  ['tandem/watched'] = function(state, params) watched(state, params.watch) end,
   ['tandem/usage'] = function(state, params) state.session.usage = params.usage end,
   ['tandem/modeChanged'] = function(state, params)
     local s = state.session
@@ -108,6 +127,7 @@ local function fresh()
     decisions = list(),
     steers = list(),
     watches = list(),
+    were = {},
     words = {},
     steps = {},
     seq = 0,
@@ -120,10 +140,13 @@ end
 ---@param seen? integer
 local function answer(state, session, seen)
   state.session, state.upto = session, session.seq
-  for _, kind in ipairs({ 'operations', 'decisions', 'watches' }) do
+  for _, kind in ipairs({ 'operations', 'decisions' }) do
     for _, entity in ipairs(session[kind] or {}) do
       put(state[kind], entity)
     end
+  end
+  for _, watch in ipairs(session.watches or {}) do
+    watched(state, watch)
   end
   if seen and session.seq > seen then state.away = { seen = seen, upto = session.seq, done = {}, decided = {}, changed = {} } end
 end

@@ -1,4 +1,4 @@
-# make test    everything that has to hold; it installs what it needs
+# make test    everything that has to hold; it installs what it needs, the editors too
 # make bench   the benchmarks whose results stand in ARCHITECTURE.md
 # make soak    three minutes of a hundred sessions with everything killed at random (SOAK=10s: shorter)
 # make fuzz    each fuzz target for a short while
@@ -7,10 +7,11 @@ CORPUS = $(abspath ../shared/corpus)
 export TANDEM_CORPUS ?= $(if $(wildcard $(CORPUS)),$(CORPUS),)
 FUZZTIME ?= 20s
 
-.PHONY: test lint generate tools bench soak fuzz build vscode-tools test-vscode test-vscode-old nvim-tools test-nvim
+.PHONY: test test-editors lint generate tools bench soak fuzz build vscode-tools test-vscode test-vscode-old nvim-tools test-nvim
 
 test: tools generate lint
-	go test -race -timeout 5m ./...
+	go test -race -timeout 10m ./...
+	@$(MAKE) --no-print-directory test-editors
 
 # The linters: formatting, vet on every system that is supported, and staticcheck.
 lint:
@@ -48,6 +49,13 @@ fuzz:
 
 build:
 	go build -trimpath -o tandem ./cmd/tandem
+
+# Both extensions in the real editors. Where an editor cannot be installed its tests are skipped, and that is said.
+test-editors:
+	@if bash extensions/nvim/scripts/tools.sh; then $(MAKE) --no-print-directory test-nvim; \
+		else echo "SKIPPED: the Neovim plugin's tests, because their editors cannot be installed here (see above)"; fi
+	@if bash extensions/vscode/scripts/get-vscode.sh >/dev/null; then $(MAKE) --no-print-directory test-vscode; \
+		else echo "SKIPPED: the VS Code extension's tests, because their editor cannot be installed here (see above)"; fi
 
 # The Neovim plugin: format, lint, and its tests in the newest Neovim and in 0.10.
 nvim-tools:

@@ -93,7 +93,7 @@ func (c *client) factsOf(ctx context.Context, id string, at protocol.Location) (
 }
 
 func fact(now agent.State, l protocol.BlamedLines) string {
-	text := fmt.Sprintf("lines %d–%d were written by %s", l.Range.Start.Line+1, l.Range.End.Line+1, l.OperationID)
+	text := fmt.Sprintf("lines %d–%d were written by %s", l.Range.Start.Line+1, l.Range.End.Line, l.OperationID) // the range ends at the start of the line behind
 	if p, ok := now.Past(l.OperationID); ok {
 		text += fmt.Sprintf(" («%s»)", p.Op.Intent)
 	}

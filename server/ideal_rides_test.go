@@ -479,8 +479,7 @@ func rideWhy(t *testing.T) {
 	untilThere(t, r.gate+"/began")
 	before, plan := r.files(), stepsText(*r.session(r.id).Plan)
 	var answer protocol.AskResult
-	r.call(protocol.MethodAsk, at(r.id, "question", "Why did you do that?", "location", params{"uri": r.house.uri("greet.sh")}))
-	r.dump()
+	r.ok(protocol.MethodAsk, at(r.id, "question", "Why did you do that?", "location", params{"uri": r.house.uri("greet.sh")}), &answer)
 	if answer.Answer != "Because hi is not polite; the task asks for politeness." {
 		t.Errorf("the answer is %q", answer.Answer)
 	}

@@ -121,6 +121,7 @@ func (w Workplace) reran(ctx context.Context, j Job, r agent.Rerun) (agent.Reran
 	if err != nil {
 		return agent.Reran{}, err
 	}
+	w.lookedAt(t)
 	return w.compared(t, r, result)
 }
 
@@ -135,6 +136,21 @@ func (w Workplace) inTheWorkspace(ctx context.Context, t *trial, how scenario.Ho
 	entry := w.Ledger.enter()
 	defer func() { entry.end(outputChanges(stood, result.Outputs)) }() // also when it panics: commands wait for it
 	return place.Run(t.context(ctx), t.s, how)
+}
+
+// lookedAt notes how what is watched stands after a run: what the run wrote is not taken for the
+// doing of the next operation.
+func (w Workplace) lookedAt(t *trial) {
+	g := w.guard()
+	env, done, err := w.envIn(t.j, w.Files.Dir(), nil, nil)
+	if err != nil {
+		return // the next check looks at everything
+	}
+	defer func() { _ = done() }() // it was only read
+	m := <-g.memory
+	conditions, _ := g.with(t.proposed)
+	m.look = env.Look(watchedFiles(conditions, t.watches))
+	g.memory <- m
 }
 
 // outputChanges are outputs before and after a run as changes of files.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"tandem/protocol"
 )
@@ -14,8 +15,10 @@ import (
 type Aside struct {
 	ID       string
 	CheckIn  bool
-	Attempt  int    // how often it was asked again, because the answer was cut or in prose
-	Prose    string // what came in place of a check_in, once
+	Attempt  int       // how often it was asked again, because the answer was cut or in prose, or the server busy
+	After    time.Time // it is not asked again before
+	Prose    string    // what came in place of a check_in, once
+	asked    bool      // it was asked for once more
 	Signals  []string
 	messages chain[json.RawMessage]
 }
@@ -55,6 +58,7 @@ type (
 	AskedAsideAgain struct {
 		ID       string            `json:"id"`
 		Prose    string            `json:"prose,omitempty"`
+		After    time.Time         `json:"after,omitzero"` // not before
 		Messages []json.RawMessage `json:"messages,omitempty"`
 	}
 	// CheckedIn is the agent's answer to a check-in, held against the journal.
@@ -111,7 +115,7 @@ func (s State) asideWork() []Work {
 	}
 	var out []Work
 	for _, a := range s.Asides {
-		job := Ask{Model: s.Started.Model, Messages: a.messages, Attempt: a.Attempt}
+		job := Ask{Model: s.Started.Model, Messages: a.messages, Attempt: a.Attempt, After: a.After}
 		if a.CheckIn {
 			job.Force = toolCheckIn
 		} else {
@@ -175,7 +179,11 @@ func (m *moment) asideReplied(in Replied) bool {
 	return true
 }
 
-// asideFailed takes the news that an aside got no answer. One that was cut is asked once more.
+// asidePatience is how often in a row an aside is asked again while the server is busy.
+const asidePatience = 4
+
+// asideFailed takes the news that an aside got no answer. One that was cut is asked once more, and
+// one whose server is busy when that says so.
 func (m *moment) asideFailed(in AskFailed) bool {
 	a, ok := m.aside(in.Question)
 	switch {
@@ -184,6 +192,8 @@ func (m *moment) asideFailed(in AskFailed) bool {
 	case !m.alive():
 	case in.Why == FailCut && a.Attempt == 0:
 		m.say(AskedAsideAgain{ID: a.ID})
+	case in.Why == FailBusy && in.Wait > 0 && a.Attempt < asidePatience:
+		m.say(AskedAsideAgain{ID: a.ID, After: m.at.Add(in.Wait)})
 	default:
 		m.say(AsideFailed{ID: a.ID, Text: in.Text})
 	}
@@ -194,7 +204,7 @@ func (m *moment) asideFailed(in AskFailed) bool {
 // for once more; then it is shown as it is, marked.
 func (m *moment) checkedIn(a Aside, in Replied) {
 	args, err := checkInOf(in.Calls)
-	if err != nil && a.Prose == "" && a.Attempt == 0 {
+	if err != nil && !a.asked {
 		prose := strings.TrimSpace(in.Text)
 		var again []json.RawMessage
 		if prose != "" {
@@ -281,7 +291,10 @@ func (s State) askedAsideAgain(e AskedAsideAgain) State {
 	}
 	s.Asides = slices.Clone(s.Asides)
 	a := &s.Asides[i]
-	a.Attempt, a.Prose = a.Attempt+1, e.Prose
+	a.Attempt, a.After = a.Attempt+1, e.After
+	if len(e.Messages) > 0 {
+		a.Prose, a.asked = e.Prose, true
+	}
 	for _, raw := range e.Messages {
 		a.messages = a.messages.add(raw)
 	}

@@ -298,7 +298,7 @@ func (m *moment) cutQuestion(by protocol.CancelledBy) {
 		return
 	}
 	said := m.said(m.Question.ID)
-	m.say(Cut{Question: m.Question.ID, At: m.at, Message: cutMessage(said), By: by})
+	m.say(Cut{Question: m.Question.ID, At: m.at, Message: cutMessage(said, by), By: by})
 }
 
 func (m *moment) timePassed() {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"tandem/protocol"
 )
@@ -118,7 +119,8 @@ func (p *player) besides(verb string, options map[string]string, text string) In
 		in.Question = p.asideWork(id)
 		return in
 	case "besides":
-		return AskFailed{Question: p.asideWork(id), Why: Failure(options["why"]), Text: rest}
+		d, _ := time.ParseDuration(options["wait"])
+		return AskFailed{Question: p.asideWork(id), Why: Failure(options["why"]), Text: rest, Wait: d}
 	}
 	return nil
 }

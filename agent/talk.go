@@ -74,8 +74,8 @@ func assistantMessage(in Replied, first int) json.RawMessage {
 }
 
 // cutMessage is what an answer had said when it was stopped, marked as cut.
-func cutMessage(said string) json.RawMessage {
-	return say("assistant", strings.TrimLeft(said+" "+cutMark, " "))
+func cutMessage(said string, by protocol.CancelledBy) json.RawMessage {
+	return say("assistant", strings.TrimLeft(said+" "+cutMark(by), " "))
 }
 
 // unsent are the messages that the next question adds: the system's and the task's at the

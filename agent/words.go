@@ -174,7 +174,12 @@ func autonomyNote(level protocol.Autonomy) string {
 }
 
 // cutMark ends the words of an answer that was stopped.
-const cutMark = "[cut here: the developer spoke]"
+func cutMark(by protocol.CancelledBy) string {
+	if by.Kind == protocol.ByPause {
+		return "[cut here: the session was paused]"
+	}
+	return "[cut here: the developer spoke]"
+}
 
 // steerNote is a steer as the model hears it: the developer's own words, what they are about,
 // and what happened that they may not have seen.

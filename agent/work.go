@@ -26,7 +26,8 @@ type (
 		Messages chain[json.RawMessage]
 		Force    string
 		Silent   bool
-		Attempt  int // how many questions in a row got no answer before this one
+		Attempt  int       // how many questions in a row got no answer before this one
+		After    time.Time // it is not put before; the zero time is at once
 	}
 	// Run runs a tool of effect read, write or execute.
 	Run struct {

@@ -159,7 +159,7 @@ func (w *world) witness(before State, e Event) {
 		w.steers = append(w.steers, steerSeen{id: e.Steer.ID, text: e.Steer.Text, when: e.Steer.When})
 	case Cut:
 		talk := w.state.Conversation()
-		if last := string(talk[len(talk)-1]); !strings.Contains(last, cutMark) || last != string(e.Message) {
+		if last := string(talk[len(talk)-1]); !strings.Contains(last, cutMark(e.By)) || last != string(e.Message) {
 			w.fault("what %s had said is not in the conversation: %s", e.Question, last)
 		}
 	case Withdrawn:

@@ -2,7 +2,10 @@ package server
 
 import (
 	"maps"
+	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"tandem/protocol"
@@ -311,7 +314,7 @@ func rideDoNotTouch(t *testing.T) {
 
 func rideTwoHands(t *testing.T) {
 	r := setOut(t, "s17", ideal{
-		passes: []string{"true"},
+		passes: []string{"grep -q \"return 'hello'\" greet.js"}, // on disk: what is typed is not saved
 		told:   []string{"as the developer wrote it"},
 	}, true)
 	uri := r.house.uri("greet.js")
@@ -429,7 +432,7 @@ func rideUnrelatedTest(t *testing.T) {
 }
 
 func rideWhenToSpeak(t *testing.T) {
-	r := setOut(t, "s23", ideal{passes: []string{"true"}}, true)
+	r := setOut(t, "s23", ideal{passes: []string{"grep -q 'import b' a.js && grep -q 'the end' c.js"}}, true)
 	uri := r.house.uri("c.js")
 	r.editor.opens(uri, r.house.disk("c.js"))
 	r.runs("began")
@@ -488,4 +491,28 @@ func rideWhy(t *testing.T) {
 	}
 	r.opens("go")
 	r.arrives()
+}
+
+// Each scenario is played and stands on the page, and the page tells of no other.
+func TestIdealPage(t *testing.T) {
+	stories, err := filepath.Glob("../testdata/rehearsals/scenarios/*.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, err := os.ReadFile("../testdata/rehearsals/README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, story := range stories {
+		name := strings.TrimSuffix(filepath.Base(story), ".txtar")
+		if rides[name] == nil {
+			t.Errorf("nobody plays %s", name)
+		}
+		if n := strings.Count(string(page), "\n| "+strings.ToUpper(name)+" | "); n != 1 {
+			t.Errorf("%s stands %d times on the page", name, n)
+		}
+	}
+	if rows := strings.Count(string(page), "\n| S"); rows != len(rides) || len(stories) != len(rides) {
+		t.Errorf("%d stories, %d rides, %d rows on the page", len(stories), len(rides), rows)
+	}
 }

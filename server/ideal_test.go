@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -95,7 +96,10 @@ func setOut(t *testing.T, name string, want ideal, editor bool) *ride {
 	r := &ride{t: t, stage: stage, gate: t.TempDir(), want: want, typed: map[string][]string{}}
 	r.mark = "RIDE=" + r.gate
 	r.house = newHouse(t, files, r.mark, "GATE="+r.gate, "OPENAI_BASE_URL="+stage.URL)
-	r.house.opts.HTTP = nil
+	there := make(chan struct{})
+	way := &carrier{Transport: &http.Transport{}, there: there}
+	t.Cleanup(way.CloseIdleConnections)
+	r.house.opts.HTTP = way
 	r.house.Registry = NewRegistry(r.house.opts)
 	if editor {
 		r.editor = r.house.edits("vim")
@@ -104,7 +108,25 @@ func setOut(t *testing.T, name string, want ideal, editor bool) *ride {
 		r.peer = r.house.client()
 	}
 	r.id = r.start(params{"task": script.Task}).ID
+	r.untilHas(protocol.NoteProgress, r.id)
+	close(there)
 	return r
+}
+
+// A carrier carries requests to the model once the developer's client is there: words are ephemeral, and
+// a developer who waits for some must not miss them.
+type carrier struct {
+	*http.Transport
+	there <-chan struct{}
+}
+
+func (c *carrier) RoundTrip(q *http.Request) (*http.Response, error) {
+	select {
+	case <-c.there:
+		return c.Transport.RoundTrip(q)
+	case <-q.Context().Done():
+		return nil, q.Context().Err()
+	}
 }
 
 // says is what the developer says, with further params.

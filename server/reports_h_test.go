@@ -66,6 +66,7 @@ func TestReportDoneWithoutProof(t *testing.T) {
 		h.model.will(work(), does(plans("s1 done Work", "s2 done Integrate it")...), sse{saying("hm")}.hanging(),
 			does("check_in", `{"intent":"I say where I am.","step":"s2","verdict":"continue","next_steps":[{"step":"s2","text":"I end it."}],"questions":[],
 				"brief":{"goal":"work","done":[{"text":"it is integrated"},{"text":"the tests pass","evidence_command":"make test"}],"remaining":[],"assumptions":[],"risks":[]}}`))
+		h.model.first = atOnce // words are ephemeral: the client is there before them
 		p := h.client()
 		id := p.start(params{}).ID
 		p.untilHas(protocol.NoteText, "hm")
@@ -416,6 +417,7 @@ func TestReportTokensThatNobodyReports(t *testing.T) {
 func TestReportOnePlan(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHouse(t, nil)
+		h.model.first = atOnce // words are ephemeral: the client is there before them
 		steps := []string{"s0 active Work"}
 		h.model.will(does(plans(steps...)...), sse{saying("hm")}.hanging())
 		p := h.client()

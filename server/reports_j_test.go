@@ -223,6 +223,7 @@ func TestReportAPauseWithAnotherPremise(t *testing.T) {
 		begun := sse{saying("First: ")}
 		h.model.will(work(), reply{body: begun.hanging().body, slow: time.Minute, rest: thought.body},
 			says("I see."), does(append(plans("s1 active Otherwise"), writes("new.txt", "new")...)...), says("Done."))
+		h.model.first = atOnce // words are ephemeral: the client is there before them
 		p := h.client()
 		id := p.start(params{}).ID
 		p.untilHas(protocol.NoteText, "First: ")
@@ -314,7 +315,9 @@ var states = map[string]struct {
 	reach   func(h *house, p *peer, id string)
 }{
 	"the first byte is awaited": {[]reply{work(), {hangs: true}}, func(h *house, p *peer, id string) { h.model.question(1) }},
-	"words stream": {[]reply{work(), sse{saying("hm")}.hanging()}, func(h *house, p *peer, id string) {
+	"words stream": {[]reply{work(runs("until [ -e go ]; do sleep 0.02; done")...), sse{saying("hm")}.hanging()}, func(h *house, p *peer, id string) {
+		p.runs("-e go") // words are ephemeral: the client is there before them
+		write(p.t, h.dir, map[string]string{"go": ""})
 		p.untilHas(protocol.NoteText, "hm")
 	}},
 	"a command runs": {[]reply{work(runs("echo begun > begun.txt; until [ -e go ]; do sleep 0.02; done")...)}, func(h *house, p *peer, id string) {

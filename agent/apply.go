@@ -15,7 +15,7 @@ func (s State) Apply(e Event) State {
 	case Started:
 		s.Started, s.Autonomy = e, e.Autonomy
 		s.Mode, s.Initiative = protocol.Executing, protocol.AgentInitiative
-		s.portion.at = e.At
+		s.portion.at, s.letStand = e.At, e.Habits
 	case Woke:
 		s.Mode, s.Initiative = protocol.Executing, protocol.AgentInitiative
 		s.spendsFrom(e.At)
@@ -263,6 +263,9 @@ func (s State) planned(e Planned) State {
 	if s.Plan.Revision > 0 && s.Plan.Revision != e.Plan.Revision {
 		s.plans = s.plans.add(s.Plan) // as it stood at its end
 	}
+	if doneSteps(e.Plan) > doneSteps(s.Plan) {
+		s.sinceCheckIn.reads = 0
+	}
 	s.Plan = e.Plan
 	s.Nudges = 0
 	for _, t := range e.Plan.Steps {
@@ -369,6 +372,7 @@ func (s *State) end(id string, ended func(protocol.Operation) protocol.Operation
 	s.done = s.done.add(&p)
 	s.countReverts(c, p)
 	s.lulled(op)
+	s.outcomeOf(op, text)
 	if s.looksBehind(c) {
 		s.Unchecked = append(slices.Clone(s.Unchecked), id)
 	}

@@ -105,13 +105,32 @@ func (s *State) like(c Called) int {
 		s.lastLike = likes{key: key}
 	}
 	s.lastLike.times++
+	s.lastLike.op = c.Op.ID
 	return s.lastLike.times
 }
 
-// likes is the last call and how often it was made in a row.
+// likes is the last call and how often it was made in a row with the same outcome.
 type likes struct {
 	key   string
 	times int
+	op    string // its newest operation
+	came  string // what came of the last one that has ended; "" is nothing yet
+}
+
+// outcomeOf counts anew where the same call had another outcome: who waits for something by asking
+// again does not turn in a circle.
+func (s *State) outcomeOf(op protocol.Operation, text string) {
+	if op.ID != s.lastLike.op {
+		return
+	}
+	came := fmt.Sprintf("%s %s", op.Status, text)
+	if op.Effect == protocol.EffectExecute { // its text tells how long it took
+		came = fmt.Sprintf("%s%s %s", op.Status, exitWords(op.ExitCode), op.Output)
+	}
+	if s.lastLike.came != "" && s.lastLike.came != came {
+		s.lastLike.times = 1
+	}
+	s.lastLike.came = came
 }
 
 // essence is a call's arguments without what only tells of it, in a fixed order; the text itself

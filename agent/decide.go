@@ -185,7 +185,7 @@ func (m *moment) start(in Start) error {
 		return err
 	}
 	m.say(Started{ID: in.ID, At: m.at, Workspace: in.Workspace, Task: in.Task, Autonomy: level, Model: in.Model,
-		Trusted: in.Trusted, Context: in.Context, Instructions: in.Instructions, By: in.By})
+		Trusted: in.Trusted, Context: in.Context, Instructions: in.Instructions, Habits: in.Habits, By: in.By})
 	m.configure(in.Guards)
 	return nil
 }

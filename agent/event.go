@@ -24,6 +24,7 @@ type (
 		Trusted      bool                `json:"trusted"`
 		Context      []protocol.Location `json:"context,omitempty"`
 		Instructions []Instruction       `json:"instructions,omitempty"`
+		Habits       []Habit             `json:"habits,omitempty"`
 		By           string              `json:"by,omitempty"`
 	}
 	// Woke says that a session which waited or was done works again.

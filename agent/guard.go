@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"tandem/protocol"
 )
@@ -17,6 +18,7 @@ type Guards struct {
 	Watches   []protocol.NewWatch `json:"watches,omitempty"`
 	Scenarios []string            `json:"scenarios,omitempty"`
 	Signals   Signals             `json:"signals,omitzero"`
+	Window    time.Duration       `json:"window,omitempty"`  // of a veto at autonomy balanced; 0 is the default
 	Context   int64               `json:"context,omitempty"` // how many tokens the model takes; 0 is not known
 	Marked    []string            `json:"marked,omitempty"`  // patterns of paths whose change is always major
 }

@@ -45,6 +45,16 @@ func guards(options map[string]string) Guards {
 	return g
 }
 
+// habits reads KIND:TIMES.
+func habits(text string) []Habit {
+	kind, times, ok := strings.Cut(text, ":")
+	n, err := strconv.Atoi(times)
+	if !ok || err != nil {
+		return nil
+	}
+	return []Habit{{kind, n}}
+}
+
 func tripFact(name, observed string) protocol.Fact {
 	return protocol.Fact{Text: name + ": observed " + observed, Source: &protocol.FactSource{Tripwire: name, Expected: "right", Observed: observed}}
 }

@@ -38,6 +38,7 @@ type (
 		Context      []protocol.Location
 		Instructions []Instruction
 		Guards       Guards
+		Habits       []Habit // of the sessions before it
 		By           string
 	}
 	// Steer says something to the agent.

@@ -254,7 +254,7 @@ func (p *player) read(verb, rest string) Input {
 	switch verb {
 	case "start":
 		return Start{ID: "session", Workspace: "file:///w", Task: text, Autonomy: protocol.Autonomy(options["autonomy"]),
-			Model: "m", Trusted: options["untrusted"] == "", Guards: guards(options), By: "me"}
+			Model: "m", Trusted: options["untrusted"] == "", Guards: guards(options), Habits: habits(options["habit"]), By: "me"}
 	case "reply":
 		return p.reply(options, text)
 	case "stale":

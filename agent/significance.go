@@ -111,25 +111,33 @@ const (
 
 // window is how long a decision of a kind waits for a veto, and how it got there.
 func (s State) window(kind string) (time.Duration, string) {
+	whole := vetoWindow
+	if s.Guards.Window > 0 {
+		whole = s.Guards.Window
+	}
 	switch n := s.stoodInARow(kind); {
 	case n >= stoodVeryMuch:
-		return vetoWindow / 5, fmt.Sprintf("you let %d like it stand", n)
+		return whole / 5, fmt.Sprintf("you let %d like it stand", n)
 	case n >= stoodOften:
-		return vetoWindow / 2, fmt.Sprintf("you let %d like it stand", n)
+		return whole / 2, fmt.Sprintf("you let %d like it stand", n)
 	}
-	return vetoWindow, ""
+	return whole, ""
 }
 
-// habit counts how often decisions of a kind stood since one was overridden.
-type habit struct {
-	kind  string
-	times int
+// Habit counts how often decisions of a kind stood since one was overridden. A session hands its
+// own on to the next in the workspace.
+type Habit struct {
+	Kind  string `json:"kind"`
+	Times int    `json:"times"`
 }
+
+// Habits are those of the session, and of those before it.
+func (s State) Habits() []Habit { return s.letStand }
 
 func (s State) stoodInARow(kind string) int {
 	for _, k := range s.letStand {
-		if k.kind == kind {
-			return k.times
+		if k.Kind == kind {
+			return k.Times
 		}
 	}
 	return 0
@@ -148,9 +156,9 @@ func (s State) decidedKind(id string, stood bool) State {
 		return s
 	}
 	kind := s.kinds[i].kind
-	out := slices.DeleteFunc(slices.Clone(s.letStand), func(k habit) bool { return k.kind == kind })
+	out := slices.DeleteFunc(slices.Clone(s.letStand), func(k Habit) bool { return k.Kind == kind })
 	if stood {
-		out = append(out, habit{kind, s.stoodInARow(kind) + 1})
+		out = append(out, Habit{kind, s.stoodInARow(kind) + 1})
 	}
 	s.letStand = out
 	s.kinds = slices.Delete(slices.Clone(s.kinds), i, i+1)

@@ -40,7 +40,7 @@ type State struct {
 	Case         *Case                  // what the pause is about, where a scenario can show it
 	Failing      []string               // the stop conditions that do not hold, in a pause
 	Decided      []string               // the files that the developer's decision names; none: it names none
-	letStand     []habit                // how often decisions of a kind stood
+	letStand     []Habit                // how often decisions of a kind stood
 	kinds        []kinded               // the kinds of open decisions
 	Proposals    []Proposal             // stop conditions that the agent proposed
 	Guards       Guards                 // what is looked after

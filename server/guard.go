@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"errors"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -39,6 +40,7 @@ func guards(cfg config.Config, g *session.Guard, trusted bool) agent.Guards {
 	out := g.Guards()
 	s := cfg.Signals
 	out.Signals = agent.Signals{Reads: s.Reads, Failures: s.Failures, Returns: s.Returns, Growth: s.Growth, Silence: time.Duration(s.SilenceS) * time.Second}
+	out.Window = time.Duration(cfg.Decisions.WindowS) * time.Second
 	out.Marked, out.Context = cfg.Decisions.Major, cfg.Model.Context
 	for _, w := range cfg.Watches {
 		out.Watches = append(out.Watches, protocol.NewWatch{Name: w.Name, Source: w.Source})
@@ -138,4 +140,28 @@ func (s *running) drift(ctx context.Context) (pause string, moved []string) {
 		moved = []string{"the inputs cannot be compared: " + err.Error()}
 	}
 	return p.ID, moved
+}
+
+// mostHabits is the largest journal, in bytes, that is read for the habits of a workspace.
+const mostHabits = 4 << 20
+
+// habits are what the newest session of a workspace knows of the decisions that the developer let
+// stand. One that cannot be read, or is very long, is passed over: the window is whole then.
+func (r *Registry) habits(dir string) []agent.Habit {
+	journals := journalsIn(r.sessionsIn(dir))
+	if len(journals) == 0 {
+		return nil
+	}
+	newest := journals[len(journals)-1]
+	if s, ok := r.running(idOf(newest)); ok {
+		return s.Now().State.Habits()
+	}
+	if info, err := os.Stat(newest); err != nil || info.Size() > mostHabits {
+		return nil
+	}
+	now, err := session.Load(newest)
+	if err != nil {
+		return nil
+	}
+	return now.State.Habits()
 }

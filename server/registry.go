@@ -271,7 +271,7 @@ func (r *Registry) start(ctx context.Context, dir string, trusted bool, p protoc
 	}
 	id := newID(time.Now())
 	in := agent.Start{ID: id, Workspace: folderURI(dir), Task: p.Task, Autonomy: p.Autonomy, Model: cfg.Model.Name,
-		Trusted: trusted, Context: p.Context, By: by, Instructions: instructions, Guards: guards(cfg, world.Guard, trusted)}
+		Trusted: trusted, Context: p.Context, By: by, Instructions: instructions, Habits: r.habits(dir), Guards: guards(cfg, world.Guard, trusted)}
 	if in.Autonomy == "" {
 		in.Autonomy = cfg.Autonomy
 	}

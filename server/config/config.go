@@ -51,6 +51,8 @@ type Commands struct {
 
 // Decisions say what makes a decision wait for the developer's word.
 type Decisions struct {
+	// WindowS is how long a major decision waits at autonomy balanced; 0 is the default.
+	WindowS int `json:"window_s"`
 	// Major are globs of files whose change is always major.
 	Major []string `json:"major"`
 }
@@ -148,6 +150,7 @@ func (c *Config) over(b []byte) error {
 	}
 	major := append(slices.Clip(c.Decisions.Major), next.Decisions.Major...)
 	c.Model, c.Autonomy, c.Commands, c.Signals = next.Model, next.Autonomy, next.Commands, next.Signals
+	c.Decisions = next.Decisions
 	c.Decisions.Major = major
 	return c.add(next, node)
 }

@@ -45,7 +45,8 @@ var root = shape{value: section, what: "How Tandem is set up, for a user or a wo
 		"timeout_s": {value: whole, blank: true, max: mostSeconds, what: "How long a command may run that names no bound, in seconds; 0 is the default."},
 	}},
 	"decisions": {value: section, blank: true, what: "What makes a decision of the agent wait for your word.", keys: map[string]shape{
-		"major": {value: list, blank: true, of: &shape{min: 1}, what: "Globs of files whose change is always a major decision; ** is any folders."},
+		"window_s": {value: whole, blank: true, max: mostSeconds, what: "How long a major decision waits for a veto at autonomy balanced, in seconds: 10."},
+		"major":    {value: list, blank: true, of: &shape{min: 1}, what: "Globs of files whose change is always a major decision; ** is any folders."},
 	}},
 	"signals": {value: section, blank: true, what: "When Tandem proposes a check-in by itself; 0 is the default.", keys: map[string]shape{
 		"reads":     {value: whole, blank: true, what: "Operations in a row that only read while no step moves: 15."},

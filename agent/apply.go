@@ -112,6 +112,8 @@ func (s State) Apply(e Event) State {
 			d.Status, d.Chosen = protocol.DecisionOverridden, e.Chosen
 		})
 		s = s.proposalDecided(e.Decision, false).decidedKind(e.Decision, false)
+	case Prolonged:
+		s.editDecision(e.Decision, func(d *protocol.Decision) { d.Deadline = &e.Until })
 	case Questioned:
 		s.Questions = append(slices.Clone(s.Questions), e.Questions...)
 		s.counters.questions += len(e.Questions)
@@ -315,6 +317,7 @@ func (s State) paused(e Paused) State {
 	s.Mode, s.Initiative, s.Took, s.looks = protocol.Paused, protocol.DeveloperInitiative, false, 0
 	p := e.Pause
 	s.Pause = &p
+	s.pausedAt = e.At
 	s.Case, s.Failing = nil, nil
 	if p.By != protocol.PausedByBudget { // what is used up counts anew after resume
 		s.Failing = tripwires(p.Facts)

@@ -250,7 +250,7 @@ func (m *moment) reopened() {
 		m.say(Compacted{Messages: m.brief()})
 	}
 	if waits {
-		m.say(Paused{Pause: protocol.Pause{ID: m.nextPause(), By: protocol.PausedByRecovery, Reason: recoveryReason, Facts: facts}})
+		m.say(Paused{At: m.at, Pause: protocol.Pause{ID: m.nextPause(), By: protocol.PausedByRecovery, Reason: recoveryReason, Facts: facts}})
 	}
 	if m.goesOn() {
 		m.say(Resumed{Pause: m.Pause.ID, At: m.at})
@@ -306,7 +306,7 @@ func (m *moment) timePassed() {
 		return
 	}
 	for _, d := range m.Decisions {
-		if d.Status == protocol.DecisionOpen && d.Deadline != nil && !m.at.Before(*d.Deadline) {
+		if m.Mode != protocol.Paused && d.Status == protocol.DecisionOpen && d.Deadline != nil && !m.at.Before(*d.Deadline) {
 			m.say(Stood{d.ID})
 		}
 	}

@@ -240,6 +240,11 @@ type (
 	Stood struct {
 		Decision string `json:"decision"`
 	}
+	// Prolonged says until when a decision waits for a veto after a pause, in which time stood still.
+	Prolonged struct {
+		Decision string    `json:"decision"`
+		Until    time.Time `json:"until"`
+	}
 	// Overridden says that the developer chose otherwise.
 	Overridden struct {
 		Decision string `json:"decision"`
@@ -258,6 +263,7 @@ type (
 	// Paused is a tactical pause. Asks says that the agent is asked for facts.
 	Paused struct {
 		Pause    protocol.Pause `json:"pause"`
+		At       time.Time      `json:"at,omitzero"`
 		Asks     bool           `json:"asks,omitempty"`
 		Scenario string         `json:"scenario,omitempty"` // what can run again
 		After    []string       `json:"after,omitempty"`    // the operations behind which a condition tripped
@@ -322,6 +328,7 @@ func (Withdrawn) event()        {}
 func (Announced) event()        {}
 func (Stood) event()            {}
 func (Overridden) event()       {}
+func (Prolonged) event()        {}
 func (Questioned) event()       {}
 func (QuestionAnswered) event() {}
 func (Paused) event()           {}
@@ -403,6 +410,8 @@ func Kind(e Event) string {
 		return "stood"
 	case Overridden:
 		return "overridden"
+	case Prolonged:
+		return "prolonged"
 	case Questioned:
 		return "questioned"
 	case QuestionAnswered:
@@ -530,6 +539,8 @@ func Decode(kind string, data []byte) (Event, error) {
 		return decode[Stood](data)
 	case "overridden":
 		return decode[Overridden](data)
+	case "prolonged":
+		return decode[Prolonged](data)
 	case "questioned":
 		return decode[Questioned](data)
 	case "questionAnswered":

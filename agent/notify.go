@@ -57,6 +57,8 @@ func (s State) Notify(before State, e Event) (Notification, bool) {
 		return s.decided(head, e.Decision)
 	case Overridden:
 		return s.decided(head, e.Decision)
+	case Prolonged:
+		return s.decided(head, e.Decision)
 	case Watched:
 		return note(protocol.NoteWatched, protocol.WatchedParams{Event: head, Watch: e.Watch})
 	case Compared:

@@ -52,6 +52,7 @@ func (m *moment) beginPause(e Paused, end bool) {
 			p.Frozen = append(p.Frozen, c.Op.ID)
 		}
 	}
+	e.At = m.at
 	m.say(e)
 	for _, id := range p.Frozen {
 		m.say(Froze{id})
@@ -83,6 +84,7 @@ func (m *moment) resume(in Resume) error {
 	if m.Initiative == protocol.AgentInitiative {
 		m.dropTheTalk()
 	}
+	m.prolong()
 	m.say(Resumed{Pause: m.Pause.ID, At: m.at, Drift: in.Drift, Failing: m.Failing})
 	for _, c := range m.Open {
 		if c.Frozen {
@@ -90,6 +92,15 @@ func (m *moment) resume(in Resume) error {
 		}
 	}
 	return nil
+}
+
+// prolong gives each open decision the time that it had left when the pause began.
+func (m *moment) prolong() {
+	for _, d := range m.Decisions {
+		if d.Status == protocol.DecisionOpen && d.Deadline != nil && !m.pausedAt.IsZero() {
+			m.say(Prolonged{Decision: d.ID, Until: m.at.Add(max(0, d.Deadline.Sub(m.pausedAt)))})
+		}
+	}
 }
 
 // dropTheTalk stops an answer that the agent gives to the pause, which is over: its end would

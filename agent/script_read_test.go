@@ -290,6 +290,8 @@ func showTalking(e Event) string {
 		return text
 	case Stood:
 		return fields("stood", e.Decision)
+	case Prolonged:
+		return fields("prolonged", e.Decision, "until +"+e.Until.Sub(morning).String())
 	case Overridden:
 		return fields("overridden", e.Decision, named("chosen", nonEmpty(e.Chosen)))
 	case Questioned:

@@ -247,7 +247,7 @@ func (s State) busy() bool {
 func (s State) until() (time.Time, bool) {
 	var next time.Time
 	for _, d := range s.Decisions {
-		if d.Status == protocol.DecisionOpen && d.Deadline != nil && (next.IsZero() || d.Deadline.Before(next)) {
+		if s.Mode != protocol.Paused && d.Status == protocol.DecisionOpen && d.Deadline != nil && (next.IsZero() || d.Deadline.Before(next)) {
 			next = *d.Deadline
 		}
 	}

@@ -36,6 +36,7 @@ type State struct {
 	Decisions    []protocol.Decision    // all of them
 	Questions    []protocol.Question    // those that wait for an answer
 	Pause        *protocol.Pause        // the pause, in mode paused
+	pausedAt     time.Time              // when the pause began
 	Took         bool                   // the developer has decided in this pause
 	Case         *Case                  // what the pause is about, where a scenario can show it
 	Failing      []string               // the stop conditions that do not hold, in a pause

@@ -197,7 +197,7 @@ func (s State) asked(e Asked) State {
 		}
 	}
 	s.Turn, s.Unsaid, s.Missing = nil, nil, ""
-	s.Question = &Question{ID: e.Question, Force: e.Force, Silent: e.Silent, Started: e.At}
+	s.Question = &Question{ID: e.Question, Force: e.Force, Silent: e.Silent, Started: e.At, Seq: s.Seq}
 	s.Retry.Until = time.Time{}
 	s.counters.ops++
 	s.looks++

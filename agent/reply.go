@@ -147,6 +147,9 @@ func (m *moment) yield(reason string) {
 		m.rerun()
 		return
 	}
+	if reason == "" && m.Took && m.Case == nil && len(m.Failing) > 0 {
+		reason = fmt.Sprintf("the change is made; nothing ran again, because no scenario belongs to %s (a condition can name one)", strings.Join(m.Failing, ", "))
+	}
 	m.say(Yielded{Reason: reason})
 	m.freeze()
 }

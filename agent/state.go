@@ -78,6 +78,7 @@ type Question struct {
 	Force   string
 	Silent  bool
 	Started time.Time
+	Seq     int64 // the event that put it
 }
 
 // Retry is what is known of questions that got no answer.

@@ -18,6 +18,8 @@ type feed struct {
 	client Client
 	live   bool
 	held   []note
+	words  *note // those of the running answer, from before it was attached
+	asked  int64 // the event that put its question
 }
 
 type note struct {
@@ -31,7 +33,9 @@ func (s *Session) Attach(ctx context.Context, c Client) (Snapshot, error) {
 	at := make(chan Snapshot, 1)
 	err := s.send(ctx, message{do: func(context.Context) {
 		s.detach(c)
-		s.feeds = append(s.feeds, &feed{client: c})
+		f := &feed{client: c}
+		f.words, f.asked = s.wordsSoFar()
+		s.feeds = append(s.feeds, f)
 		at <- s.Now()
 	}})
 	if err != nil {
@@ -53,7 +57,25 @@ func (s *Session) Follow(ctx context.Context, c Client, since int64, at Snapshot
 			return err
 		}
 	}
-	return s.send(ctx, message{do: func(context.Context) { s.release(c) }})
+	return s.send(ctx, message{do: func(context.Context) { s.release(c, since) }})
+}
+
+// wordsSoFar are the words of the running answer that clients were told.
+func (s *Session) wordsSoFar() (words *note, asked int64) {
+	q := s.state.Question
+	if q == nil {
+		return nil, 0
+	}
+	j, ok := s.running[q.ID]
+	if !ok || len(j.said) == len(j.unshown) {
+		return nil, 0
+	}
+	told := string(j.said[:len(j.said)-len(j.unshown)])
+	params, err := plain(protocol.TextParams{Event: s.head(), OperationID: q.ID, Delta: s.clean(told)})
+	if err != nil {
+		return nil, 0
+	}
+	return &note{protocol.NoteText, params}, q.Seq
 }
 
 // Detach ends what a client is told.
@@ -73,9 +95,15 @@ func (s *Session) detach(c Client) {
 	s.feeds = kept
 }
 
-func (s *Session) release(c Client) {
+// release lets a client have what was held back for it. One that has not heard of the running answer
+// is told its words so far; any other was there, and has them.
+func (s *Session) release(c Client, since int64) {
 	for _, f := range s.feeds {
 		if f.client == c && !f.live {
+			if f.words != nil && since < f.asked {
+				f.client.Notify(f.words.method, f.words.params)
+			}
+			f.words = nil
 			for _, n := range f.held {
 				f.client.Notify(n.method, n.params)
 			}

@@ -106,9 +106,10 @@ func firstDifference(got, want []string) string {
 	return "the end of the shorter"
 }
 
-// Words are ephemeral: who comes later does not get them, and they bear the last durable seq. Who
-// is being told the past gets them behind it.
-func TestWordsAreForThoseWhoAreThere(t *testing.T) {
+// Words are ephemeral: they bear the last durable seq, and none is told twice. Who is being told the
+// past gets them behind it, and who comes later what the answer that still runs has said so far;
+// one that comes back while it runs has these already.
+func TestWordsOfTheRunningAnswer(t *testing.T) {
 	play(t, begin, func(t *testing.T, c *scene) {
 		there, attached := &ear{}, &ear{}
 		c.follow(there, 0)
@@ -130,10 +131,20 @@ func TestWordsAreForThoseWhoAreThere(t *testing.T) {
 		if got := attached.lines(); !slices.Equal(got, lines) {
 			t.Errorf("one who was told the past meanwhile got %q", got)
 		}
-		late := &ear{}
+		late, back := &ear{}, &ear{}
 		c.follow(late, 0)
-		if got := late.lines(); !slices.Equal(got, lines[:len(lines)-1]) {
+		c.follow(back, now.State.Seq)
+		synctest.Wait()
+		if got := late.lines(); !slices.Equal(got, lines) {
 			t.Errorf("one who came later got %q", got)
+		}
+		if got := back.lines(); len(got) > 0 {
+			t.Errorf("one who came back got %q", got)
+		}
+		ask.Said(" well")
+		synctest.Wait()
+		if got, same := late.lines(), back.lines(); len(got) != len(lines)+1 || len(same) != 1 || got[len(lines)] != same[0] {
+			t.Errorf("what comes next is %q and %q", got, same)
 		}
 	})
 }

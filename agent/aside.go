@@ -234,8 +234,14 @@ func (m *moment) committed(a Aside, args checkInArguments) {
 		c.NextSteps = append(c.NextSteps, protocol.NextStep{Step: step, Text: n.Text})
 	}
 	c.Brief, c.Contradictions = m.grounded(args.Brief)
+	asks := c.Verdict == protocol.Clarify && m.Mode != protocol.Paused
+	for i := range c.Questions {
+		if !asks { // they are shown; only those that are asked can be answered by their id
+			c.Questions[i].ID = ""
+		}
+	}
 	m.say(CheckedIn{c})
-	if c.Verdict == protocol.Clarify && m.Mode != protocol.Paused {
+	if asks {
 		m.say(Questioned{c.Questions})
 	}
 }

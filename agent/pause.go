@@ -52,6 +52,9 @@ func (m *moment) beginPause(e Paused, end bool) {
 			p.Frozen = append(p.Frozen, c.Op.ID)
 		}
 	}
+	for _, w := range slices.Clone(m.Wanted) { // a scenario that runs by hand would write behind the stop
+		m.say(Uncompared{ID: w.ID, Broken: "the session was paused before it was over; run it again"})
+	}
 	e.At = m.at
 	m.say(e)
 	for _, id := range p.Frozen {

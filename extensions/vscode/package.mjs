@@ -41,7 +41,7 @@ run(
   "build",
   "-C",
   "../..",
-  "-trimpath",
+  "-trimpath", "-ldflags=-s -w",
   "-o",
   `extensions/vscode/bin/tandem${GOOS === "windows" ? ".exe" : ""}`,
   "./cmd/tandem",

@@ -3,7 +3,6 @@ package model
 import (
 	"fmt"
 	"net/url"
-	"regexp"
 	"strings"
 )
 
@@ -28,7 +27,7 @@ func (e endpoint) shown() string {
 	return u.Redacted()
 }
 
-var versionSegment = regexp.MustCompile(`(^|/)v\d+[a-z]*\d*(/|$)`)
+var versionSegment = lazily(`(^|/)v\d+[a-z]*\d*(/|$)`)
 
 // Endpoint is the base URL that a client asks when it is given this one: in its plain form, up
 // to and with the version, and with the query that each request bears. The error is a sentence
@@ -65,7 +64,7 @@ func parseEndpoint(text string) (endpoint, error) {
 	switch {
 	case isWhole:
 		path = whole
-	case !versionSegment.MatchString(path):
+	case !versionSegment().MatchString(path):
 		path += "/v1"
 	}
 	u.RawQuery, u.Fragment, u.RawFragment, u.RawPath = "", "", "", ""

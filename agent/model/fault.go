@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -88,21 +89,21 @@ func (f *fault) code(v any) {
 }
 
 var (
-	markup = regexp.MustCompile(`(?s)<(script|style)\b.*?</(script|style)>|<[^>]*>`)
+	markup = lazily(`(?s)<(script|style)\b.*?</(script|style)>|<[^>]*>`)
 	// Servers that set no header say it in words.
-	waitWords = regexp.MustCompile(`(?i)(?:try again in|retry after|retry in|"retryDelay":)\s*"?((?:\d+(?:\.\d+)?(?:ms|h|m|s))+|\d+(?:\.\d+)? ?(?:seconds?|secs?)\b)`)
+	waitWords = lazily(`(?i)(?:try again in|retry after|retry in|"retryDelay":)\s*"?((?:\d+(?:\.\d+)?(?:ms|h|m|s))+|\d+(?:\.\d+)? ?(?:seconds?|secs?)\b)`)
 )
 
 // plainText is what a person would read of a page.
 func plainText(text []byte) string {
 	if bytes.HasPrefix(text, []byte("<")) {
-		text = markup.ReplaceAll(text, []byte(" "))
+		text = markup().ReplaceAll(text, []byte(" "))
 	}
 	return string(text)
 }
 
 func waitInText(text string) time.Duration {
-	m := waitWords.FindStringSubmatch(text)
+	m := waitWords().FindStringSubmatch(text)
 	if m == nil {
 		return 0
 	}
@@ -136,21 +137,21 @@ func seconds(text string) time.Duration {
 
 // The words by which servers tell a kind, in lower case.
 var (
-	contextWords = regexp.MustCompile(`context_length_exceeded|exceed_context_size|context_window_exceeded|tokens_limit_reached|` +
+	contextWords = lazily(`context_length_exceeded|exceed_context_size|context_window_exceeded|tokens_limit_reached|` +
 		`max_prompt_tokens|request_too_large|maximum (prompt|input) length|range of input length|max_new_tokens[^.]{0,20}must be|` +
 		`(maximum|max|model'?s?|available|exceeds?( the)?) context|context[ _-](length|window|size)|context (limit|overflow)|context the overflow|` +
 		`(prompt|input|conversation|messages?|request) ((is|are|was) )?too (long|large)|too many (input )?tokens|token limit|` +
 		`(prompt|input)( token count)?[^.]{0,60}exceeds?[^.]{0,40}(limit|max|tokens)|maximum (number of )?(input |prompt )?tokens|` +
 		`reduce the length|greater than the max|longer than the model`)
 	// A rate limit speaks of tokens too; only these cannot be waited for.
-	tooLargeWords = regexp.MustCompile(`context_length_exceeded|request too large|request_too_large`)
-	quotaWords    = regexp.MustCompile(`insufficient_quota|billing_hard_limit|billing_not_active|insufficient (balance|credits?|funds)|insufficient_(balance|credits)|credit balance is too low`)
-	overQuota     = regexp.MustCompile(`exceeded your current quota|quota exceeded`)
-	keyWords      = regexp.MustCompile(`invalid_api_key|api_key_invalid|authentication_error|(invalid|incorrect|missing|no) (authentication|api[ -]?key)|api[ -]?key (is )?(not valid|invalid|missing|required)|unauthorized`)
-	modelWords    = regexp.MustCompile(`model_not_found|model_not_exist|not a valid model|(unknown|invalid|no such) model|no models? loaded|model[^.]{0,120}(does not exist|not found|not exist|is not available)`)
-	toolUseWords  = regexp.MustCompile(`tool_use_failed|failed_generation`)
-	busyWords     = regexp.MustCompile(`rate_limit|rate limit|overloaded|too_many_requests|too many requests|server_error|unavailable|queue is full|at capacity|timed? ?out`)
-	requestWords  = regexp.MustCompile(`invalid_request|bad_request|badrequest|invalid_argument|unsupported_parameter|validation`)
+	tooLargeWords = lazily(`context_length_exceeded|request too large|request_too_large`)
+	quotaWords    = lazily(`insufficient_quota|billing_hard_limit|billing_not_active|insufficient (balance|credits?|funds)|insufficient_(balance|credits)|credit balance is too low`)
+	overQuota     = lazily(`exceeded your current quota|quota exceeded`)
+	keyWords      = lazily(`invalid_api_key|api_key_invalid|authentication_error|(invalid|incorrect|missing|no) (authentication|api[ -]?key)|api[ -]?key (is )?(not valid|invalid|missing|required)|unauthorized`)
+	modelWords    = lazily(`model_not_found|model_not_exist|not a valid model|(unknown|invalid|no such) model|no models? loaded|model[^.]{0,120}(does not exist|not found|not exist|is not available)`)
+	toolUseWords  = lazily(`tool_use_failed|failed_generation`)
+	busyWords     = lazily(`rate_limit|rate limit|overloaded|too_many_requests|too many requests|server_error|unavailable|queue is full|at capacity|timed? ?out`)
+	requestWords  = lazily(`invalid_request|bad_request|badrequest|invalid_argument|unsupported_parameter|validation`)
 )
 
 func (f fault) words() string {
@@ -165,17 +166,17 @@ func (f fault) kind() Kind {
 	switch {
 	case f.overContext(w):
 		return ContextLimit
-	case s == http.StatusPaymentRequired, quotaWords.MatchString(w), overQuota.MatchString(w) && f.wait == 0:
+	case s == http.StatusPaymentRequired, quotaWords().MatchString(w), overQuota().MatchString(w) && f.wait == 0:
 		return Quota
-	case s == http.StatusUnauthorized, s == http.StatusForbidden, told && keyWords.MatchString(w):
+	case s == http.StatusUnauthorized, s == http.StatusForbidden, told && keyWords().MatchString(w):
 		return WrongKey
-	case s == http.StatusNotFound, told && modelWords.MatchString(w):
+	case s == http.StatusNotFound, told && modelWords().MatchString(w):
 		return UnknownModel
-	case told && toolUseWords.MatchString(w):
+	case told && toolUseWords().MatchString(w):
 		return Garbled
 	case s == http.StatusTooManyRequests, s == http.StatusRequestTimeout, s == http.StatusTooEarly, s == http.StatusConflict, s >= 500:
 		return Busy
-	case s == 0 && (busyWords.MatchString(w) || !requestWords.MatchString(w)):
+	case s == 0 && (busyWords().MatchString(w) || !requestWords().MatchString(w)):
 		return Busy // in a stream, what is not the request's fault is the server's
 	}
 	return BadRequest
@@ -186,11 +187,11 @@ func (f fault) overContext(words string) bool {
 	case http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusPaymentRequired:
 		return false
 	case http.StatusTooManyRequests:
-		return tooLargeWords.MatchString(words)
+		return tooLargeWords().MatchString(words)
 	case http.StatusRequestEntityTooLarge:
 		return true
 	}
-	return contextWords.MatchString(words)
+	return contextWords().MatchString(words)
 }
 
 // unsupported names the optional field of the request that the fault is about, and
@@ -276,4 +277,9 @@ func waitText(wait time.Duration) string {
 		return ""
 	}
 	return fmt.Sprintf("; it asks to wait %v", wait.Round(time.Millisecond))
+}
+
+// lazily compiles an expression when it is first used: most starts never need it.
+func lazily(expression string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
 }

@@ -8,15 +8,16 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // numeral is what counts as a number: decimal, with an exponent of at most three digits, so that
 // a short text cannot stand for a number that fills the memory.
-var numeral = regexp.MustCompile(`^[-+]?[0-9]{1,200}(\.[0-9]{1,200})?([eE][-+]?[0-9]{1,3})?$`)
+var numeral = lazily(`^[-+]?[0-9]{1,200}(\.[0-9]{1,200})?([eE][-+]?[0-9]{1,3})?$`)
 
 // parseNumber reads a number exactly.
 func parseNumber(text string) (*big.Rat, error) {
-	if text = strings.TrimSpace(text); numeral.MatchString(text) {
+	if text = strings.TrimSpace(text); numeral().MatchString(text) {
 		if r, ok := new(big.Rat).SetString(text); ok {
 			return r, nil
 		}
@@ -80,3 +81,8 @@ func (t *total) rat() *big.Rat {
 }
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
+
+// lazily compiles an expression when it is first used: most starts never need it.
+func lazily(expression string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
+}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/url"
 	"path/filepath"
-	"regexp"
 	"strings"
 
 	"tandem/protocol"
@@ -50,15 +49,15 @@ func safeName(dsn string) string {
 }
 
 // quoted matches what stands in quotes or in a comment, where a semicolon ends nothing.
-var quoted = regexp.MustCompile("(?s)'[^']*'|\"[^\"]*\"|`[^`]*`|\\[[^\\]]*\\]|--[^\n]*|/\\*.*?\\*/")
+var quoted = lazily("(?s)'[^']*'|\"[^\"]*\"|`[^`]*`|\\[[^\\]]*\\]|--[^\n]*|/\\*.*?\\*/")
 
 // asks matches the first word of a statement that only asks.
-var asks = regexp.MustCompile(`(?i)^\s*\(*\s*(select|with|values)\b`)
+var asks = lazily(`(?i)^\s*\(*\s*(select|with|values)\b`)
 
 // oneSelect checks that a query is one statement that only asks, and gives it without its end.
 // This is for the message: what cannot write is the connection.
 func oneSelect(query string) (string, error) {
-	bare := quoted.ReplaceAllStringFunc(query, func(q string) string {
+	bare := quoted().ReplaceAllStringFunc(query, func(q string) string {
 		if q[0] == '-' || q[0] == '/' {
 			return strings.Repeat(" ", len(q))
 		}
@@ -68,7 +67,7 @@ func oneSelect(query string) (string, error) {
 	switch {
 	case end == 0:
 		return "", wrong("query", "a query is wanted that gives one value, as select count(*) from orders")
-	case !asks.MatchString(bare):
+	case !asks().MatchString(bare):
 		return "", wrong("query", "a query begins with select, with or values; nothing else is run")
 	case strings.Contains(bare[:end], ";"):
 		return "", wrong("query", "one statement is wanted, and a semicolon ends it before its end")

@@ -61,6 +61,7 @@ func grammar(args []string) any {
 
 func main() {
 	command.Supervise()
+	startQuietly()
 	os.Exit(run(os.Args[1:], std{in: os.Stdin, out: os.Stdout, err: os.Stderr, getenv: os.Getenv}))
 }
 

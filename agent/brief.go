@@ -87,17 +87,17 @@ func (s State) evidence(d doneArgument) (Past, string) {
 	case !ok:
 		return Past{}, fmt.Sprintf("«%s» never ran to its end", d.EvidenceCommand)
 	case p.Op.Status != protocol.OpDone:
-		return p, fmt.Sprintf("%s %s%s", named2(p), p.Op.Status, exitWords(p.Op.ExitCode))
+		return p, fmt.Sprintf("%s %s%s", ranAs(p), p.Op.Status, exitWords(p.Op.ExitCode))
 	case p.Op.ExitCode != nil && *p.Op.ExitCode != 0:
-		return p, fmt.Sprintf("%s ended%s", named2(p), exitWords(p.Op.ExitCode))
+		return p, fmt.Sprintf("%s ended%s", ranAs(p), exitWords(p.Op.ExitCode))
 	}
 	if later, ok := s.changedAfter(p); ok && p.Op.Effect == protocol.EffectExecute {
-		return p, fmt.Sprintf("%s passed, but %s was changed after it had begun (%s)", named2(p), strings.Join(later.Op.Files, ", "), later.Op.ID)
+		return p, fmt.Sprintf("%s passed, but %s was changed after it had begun (%s)", ranAs(p), strings.Join(later.Op.Files, ", "), later.Op.ID)
 	}
 	return p, ""
 }
 
-func named2(p Past) string {
+func ranAs(p Past) string {
 	if p.Op.Target != "" {
 		return fmt.Sprintf("«%s»", p.Op.Target)
 	}

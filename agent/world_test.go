@@ -189,6 +189,8 @@ func (w *world) mayHaveBegun(before State, e Began) {
 	switch {
 	case before.Mode == protocol.Paused && !before.Took:
 		w.fault("%s %s began in a pause", c.Op.Tool, e.Op)
+	case before.awaitsCheck():
+		w.fault("%s %s began before anybody looked behind what ended", c.Op.Tool, e.Op)
 	case before.vetoOpen():
 		w.fault("%s %s began while a decision waits", c.Op.Tool, e.Op)
 	case c.For == "" && before.owesPlan():

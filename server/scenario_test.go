@@ -55,9 +55,11 @@ func TestScenarios(t *testing.T) {
 	}
 }
 
-func playScenario(t *testing.T, path string, a *txtar.Archive) {
-	files, script := map[string]string{}, -1
-	var replies []reply
+// partsOf are the parts of a scenario: the workspace's files, the model's answers, and the place of
+// the script.
+func partsOf(t *testing.T, a *txtar.Archive) (files map[string]string, replies []reply, script int) {
+	t.Helper()
+	files, script = map[string]string{}, -1
 	for i, f := range a.Files {
 		name, isFile := strings.CutPrefix(f.Name, "files/")
 		switch {
@@ -71,6 +73,14 @@ func playScenario(t *testing.T, path string, a *txtar.Archive) {
 			t.Fatalf("nobody knows the part %s", f.Name)
 		}
 	}
+	if script < 0 {
+		t.Fatal("there is no script")
+	}
+	return files, replies, script
+}
+
+func playScenario(t *testing.T, path string, a *txtar.Archive) {
+	files, replies, script := partsOf(t, a)
 	h := newHouse(t, files)
 	h.model.will(replies...)
 	h.model.first = atOnce / 2 // words are ephemeral: the client is there before the first of them

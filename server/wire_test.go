@@ -66,27 +66,13 @@ type wirePlay struct {
 }
 
 func playWire(t *testing.T, a *txtar.Archive) {
-	files, script := map[string]string{}, ""
-	var replies []reply
-	for _, f := range a.Files {
-		name, isFile := strings.CutPrefix(f.Name, "files/")
-		switch {
-		case isFile:
-			files[name] = string(f.Data)
-		case f.Name == "model":
-			replies = repliesOf(t, string(f.Data))
-		case f.Name == "script":
-			script = string(f.Data)
-		default:
-			t.Fatalf("nobody knows the part %s", f.Name)
-		}
-	}
+	files, replies, script := partsOf(t, a)
 	h := newHouse(t, files)
 	h.model.will(replies...)
 	h.model.first = atOnce / 2
 	w := &wirePlay{stagePlay: stagePlay{t: t, house: h}}
 	w.connect()
-	for line := range strings.Lines(script) {
+	for line := range strings.Lines(string(a.Files[script].Data)) {
 		w.step(strings.TrimSpace(line))
 	}
 	if asked := len(h.model.asked()); asked < len(replies) {

@@ -148,7 +148,7 @@ func (w Workplace) check(ctx context.Context, j Job, c agent.Check) agent.Input 
 	}
 	defer func() { _ = done() }() // it was only read
 	env.Run = func(ctx context.Context, line string) (tripwire.Ran, error) {
-		return w.look(ctx, w.Files.Dir(), line, func(ctx context.Context, c *command.Command) bool { return attendUntilFrozen(ctx, c, j.Freeze, giveUp) })
+		return w.look(ctx, w.Files.Dir(), line, givingUp(j, giveUp))
 	}
 	values := w.compiled(c.Watches)
 	conditions, unfit := g.with(c.Proposed)
@@ -333,26 +333,21 @@ func attending(j Job) func(context.Context, *command.Command) bool {
 	return func(ctx context.Context, c *command.Command) bool { return attend(ctx, c, j.Freeze) }
 }
 
-// attendUntilFrozen stays with a command of a check. A pause gives the check up, which is made again
-// after it: the command has a bound of its own, that a pause would use up.
-func attendUntilFrozen(ctx context.Context, c *command.Command, freeze <-chan bool, giveUp func()) (stopped bool) {
-	done := ctx.Done()
-	for {
-		select {
-		case <-c.Done():
-			return stopped
-		case <-done:
-			stopped, done = stop(c), nil
-		case frozen := <-freeze:
+// givingUp stays with a command of a check. A pause gives the check up, which is made again after
+// it: the command has a bound of its own, that a pause would use up.
+func givingUp(j Job, giveUp func()) func(context.Context, *command.Command) bool {
+	return func(ctx context.Context, c *command.Command) bool {
+		return stay(ctx, c, j.Freeze, func(frozen bool) (ends bool) {
 			if frozen {
 				giveUp()
 			}
-		}
+			return false
+		})
 	}
 }
 
 // look runs a command of a condition or a watch in a folder.
-func (w Workplace) look(ctx context.Context, dir, line string, stay func(context.Context, *command.Command) bool) (tripwire.Ran, error) {
+func (w Workplace) look(ctx context.Context, dir, line string, attend func(context.Context, *command.Command) bool) (tripwire.Ran, error) {
 	bound := w.Timeout
 	if end, ok := ctx.Deadline(); ok {
 		bound = time.Until(end)
@@ -361,7 +356,7 @@ func (w Workplace) look(ctx context.Context, dir, line string, stay func(context
 	if err != nil {
 		return tripwire.Ran{}, err
 	}
-	stopped := stay(ctx, c)
+	stopped := attend(ctx, c)
 	r := c.Result()
 	switch {
 	case r.TimedOut || stopped:

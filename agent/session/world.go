@@ -286,6 +286,15 @@ func standStill(ctx context.Context, freeze <-chan bool) error {
 // attend stays with a command until it has ended, and says whether it was told to stop before
 // it had. One that cannot be frozen is ended: a pause is a real stop.
 func attend(ctx context.Context, c *command.Command, freeze <-chan bool) (stopped bool) {
+	return stay(ctx, c, freeze, func(frozen bool) (ends bool) {
+		err := setFrozen(c, frozen)
+		return err != nil && !errors.Is(err, command.ErrEnded)
+	})
+}
+
+// stay stays with a command until it has ended, and says whether it was told to stop before it had.
+// What a pause means for it tell decides: true ends it.
+func stay(ctx context.Context, c *command.Command, freeze <-chan bool, tell func(frozen bool) (ends bool)) (stopped bool) {
 	done := ctx.Done()
 	for {
 		select {
@@ -294,7 +303,7 @@ func attend(ctx context.Context, c *command.Command, freeze <-chan bool) (stoppe
 		case <-done:
 			stopped, done = stop(c), nil
 		case frozen := <-freeze:
-			if err := setFrozen(c, frozen); err != nil && !errors.Is(err, command.ErrEnded) {
+			if tell(frozen) {
 				stopped = stop(c)
 			}
 		}

@@ -258,10 +258,10 @@ func TestWholeEndsPatience(t *testing.T) {
 // A condition of a copy of the workspace points into the workspace.
 func TestPlacesOfACopy(t *testing.T) {
 	env := world(t, files("a b.json", "{\n\"é𝄞\": 1}"))
-	env.Home = "/home/me/work"
+	env.Home = "/the/workspace"
 	f := compiled(t, `{"range":{"value":{"json":"a b.json","at":"/é𝄞"},"min":2}}`).Check(t.Context(), env, wrote("a b.json"))
 	s := f.Facts[0].Source
-	if s.URI != "file:///home/me/work/a%20b.json" || s.Range.Start != (protocol.Position{Line: 1, Character: 7}) || s.Range.End.Character != 8 {
+	if s.URI != "file:///the/workspace/a%20b.json" || s.Range.Start != (protocol.Position{Line: 1, Character: 7}) || s.Range.End.Character != 8 {
 		t.Errorf("%+v %+v", s, s.Range)
 	}
 }

@@ -310,7 +310,12 @@ func (s *Session) CloseIdle(idle time.Duration) bool {
 			<-s.ended
 		}
 		return rests
-	case <-s.ended: // another has closed it
+	case <-s.ended:
+	}
+	select {
+	case rests := <-closes: // it was this that closed it
+		return rests
+	default: // another has
 		return false
 	}
 }

@@ -58,7 +58,7 @@ type follower struct {
 // result is the answer to a request of ours.
 type result struct {
 	show func() []line // called by the loop
-	seq  int64
+	seq  int64         // of an event that the picture has to show before it can be over
 	err  error
 }
 

@@ -1,10 +1,14 @@
 package main
 
 import (
+	"context"
+	"encoding/json"
+	"net"
 	"os"
 	"testing"
 
 	"tandem/protocol"
+	"tandem/server/rpc"
 )
 
 // sit follows a new session as a developer at a terminal of 80 columns does. When one of the
@@ -82,4 +86,41 @@ func TestWhatIsTypedIsNotLostWhenTheSessionIsDone(t *testing.T) {
 		t.Errorf("exit code %d", code)
 	}
 	contains(t, out, "The world is greeted.", "› let it fail  ", "The moon is greeted.")
+}
+
+// The answer to what ends a pause may be read before the notification that tells of its end; who
+// follows in a pipe must not take the pause that they still see for one that waits for them.
+func TestAnAnswerAheadOfItsNewsIsNoEnd(t *testing.T) {
+	t.Parallel()
+	resumed := sessionIn(protocol.Executing)
+	resumed.Seq = 8
+	here, there := net.Pipe()
+	answer := func(context.Context, json.RawMessage) (any, error) {
+		return map[string]any{"session": resumed}, nil
+	}
+	daemon := rpc.Serve(t.Context(), there, rpc.Options{Handlers: func(*rpc.Conn) map[string]rpc.Handler {
+		return map[string]rpc.Handler{protocol.LSPInitialize: answer, protocol.MethodResume: answer, protocol.MethodDecide: answer}
+	}})
+	c, err := connect(t.Context(), here, t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { c.close(); <-daemon.Done() }()
+	for name, send := range map[string]func(f *follower){
+		"resume":  func(f *follower) { f.resume(t.Context(), true) },
+		"resumes": func(f *follower) { f.resume(t.Context(), false) },
+		"decide":  func(f *follower) { f.act(t.Context(), answering(protocol.MethodDecide, "1", "One", nil), "") },
+	} {
+		paused := sessionIn(protocol.Paused)
+		paused.Seq, paused.Initiative = 7, protocol.DeveloperInitiative
+		f := &follower{c: c, session: paused, scr: &screen{out: &console{}, size: func() (int, int) { return 80, 24 }}}
+		f.open()
+		send(f)
+		if err := f.answered(<-f.results); err != nil {
+			t.Fatal(err)
+		}
+		if code, over := f.over(); over {
+			t.Errorf("%s: over with %d, though what it led to is still to be told", name, code)
+		}
+	}
 }

@@ -155,7 +155,11 @@ func choose(actions []protocol.Action, text string) (protocol.Action, string, er
 
 // act sends an action back as it came, with what the developer typed in its place.
 func (f *follower) act(ctx context.Context, a protocol.Action, words string) {
-	f.send(ctx, func(ctx context.Context) result { return result{err: perform(ctx, f.c, a, words, nil)} })
+	f.send(ctx, func(ctx context.Context) result {
+		var now struct{ Session protocol.Session } // what decides or resumes is answered with it
+		err := perform(ctx, f.c, a, words, &now)
+		return result{err: err, seq: now.Session.Seq}
+	})
 }
 
 // perform sends an action.
@@ -250,7 +254,8 @@ func (f *follower) resume(ctx context.Context, anyway bool) {
 	}
 	f.send(ctx, func(ctx context.Context) result {
 		p := protocol.ResumeParams{SessionID: f.session.ID, AcknowledgeDrift: anyway}
-		return result{err: f.c.call(ctx, protocol.MethodResume, p, nil)}
+		r, err := ask[protocol.ResumeResult](ctx, f.c, protocol.MethodResume, p)
+		return result{err: err, seq: r.Session.Seq}
 	})
 }
 

@@ -93,10 +93,13 @@ func edits(text string) []protocol.PlanEdit {
 	return out
 }
 
-var verifyMark = regexp.MustCompile(` \{(.*)\}$`)
+var (
+	verifyMark = regexp.MustCompile(` \{(.*)\}$`)
+	behindMark = regexp.MustCompile(` behind (\w+)$`)
+)
 
 // planText is the arguments of update_plan: steps with ; between them, each its id, status,
-// title and {verify}; then, behind //, lists by name.
+// title, «behind» another step, and {verify}; then, behind //, lists by name.
 func planText(text string) string {
 	steps, lists, _ := strings.Cut(text, " // ")
 	var out []string
@@ -105,6 +108,9 @@ func planText(text string) string {
 		verify := ""
 		if m := verifyMark.FindStringSubmatch(one); m != nil {
 			verify, one = fmt.Sprintf(`,"verify":{"command":%q}`, m[1]), strings.TrimSuffix(one, m[0])
+		}
+		if m := behindMark.FindStringSubmatch(one); m != nil {
+			verify, one = verify+fmt.Sprintf(`,"depends_on":[%q]`, m[1]), strings.TrimSuffix(one, m[0])
 		}
 		words := strings.SplitN(one, " ", 3)
 		out = append(out, fmt.Sprintf(`{"id":%q,"status":%q,"title":%q,"intent":%q%s}`, words[0], words[1], words[2], words[2]+".", verify))

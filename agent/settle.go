@@ -136,6 +136,22 @@ func (s State) refusal(c Call) string {
 	if s.owesPlan() && changes(c.Op.Effect) && c.For == "" {
 		return "refused: the developer has steered. Call update_plan first, then go on along the new plan."
 	}
+	return s.outOfOrder(c)
+}
+
+// outOfOrder says why a call that changes something is too early: its step builds on one whose
+// verification has failed, and nothing was changed for that one since.
+func (s State) outOfOrder(c Call) string {
+	t, ok := s.step(c.Op.StepID)
+	if !ok || !changes(c.Op.Effect) || c.For != "" {
+		return ""
+	}
+	for _, id := range t.DependsOn {
+		before, ok := s.step(id)
+		if ok && before.Status != protocol.StepDropped && before.Verified != nil && !*before.Verified {
+			return fmt.Sprintf("refused: step %s depends on %s, whose verification failed (%s). Mend that first, under its own step; or change the plan where it does not depend on it.", t.ID, id, verifyOf(before))
+		}
+	}
 	return ""
 }
 

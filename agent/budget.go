@@ -36,12 +36,20 @@ func (s State) overspent(now time.Time) (protocol.Fact, bool) {
 		case b.Requests > 0 && requests >= b.Requests:
 			return budgetFact(b.Name, fmt.Sprintf("at most %d requests to the model", b.Requests), fmt.Sprint(requests)), true
 		case b.Tokens > 0 && tokens >= b.Tokens:
-			return budgetFact(b.Name, fmt.Sprintf("at most %d tokens", b.Tokens), fmt.Sprint(tokens)), true
+			return budgetFact(b.Name, fmt.Sprintf("at most %d tokens", b.Tokens), s.reckoned(tokens)), true
 		case b.Minutes > 0 && !now.Before(s.spentAt(b)):
 			return budgetFact(b.Name, fmt.Sprintf("at most %d minutes", b.Minutes), now.Sub(s.portion.at).Round(time.Second).String()), true
 		}
 	}
 	return protocol.Fact{}, false
+}
+
+// reckoned is a number of tokens, and whether anybody has counted them.
+func (s State) reckoned(tokens int64) string {
+	if s.Usage.Estimated {
+		return fmt.Sprintf("about %d: the model's server reports none, so they are reckoned from the length of the words", tokens)
+	}
+	return fmt.Sprint(tokens)
 }
 
 // spendsFrom counts minutes anew: what a pause or a wait for the developer took is nobody's time, and

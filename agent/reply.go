@@ -54,6 +54,7 @@ func (m *moment) used(u protocol.Usage) {
 	sum.CachedInputTokens += u.CachedInputTokens
 	sum.OutputTokens += u.OutputTokens
 	sum.Requests++
+	sum.Estimated = sum.Estimated || u.Estimated
 	m.say(Used{sum})
 }
 

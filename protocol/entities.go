@@ -101,6 +101,9 @@ type Usage struct {
 	CachedInputTokens int64 `json:"cachedInputTokens"`
 	OutputTokens      int64 `json:"outputTokens"`
 	Requests          int64 `json:"requests"`
+	// Estimated says that the server told no tokens for some request, and those of it are reckoned from the
+	// length of what was sent and said.
+	Estimated bool `json:"estimated,omitempty"`
 }
 
 // Plan is the agent's plan at one revision. The revision grows when steps are added, dropped,

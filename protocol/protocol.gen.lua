@@ -108,6 +108,7 @@
 ---@field cachedInputTokens integer # Those of `inputTokens` that the server had in its cache.
 ---@field outputTokens integer
 ---@field requests integer
+---@field estimated? boolean # Says that the server told no tokens for some request, and those of it are reckoned from the length of what was sent and said.
 
 ---Plan is the agent's plan at one revision. The revision grows when steps are added, dropped, moved or change in anything but status and verified.
 ---@class (exact) tandem.Plan

@@ -173,6 +173,8 @@ export interface Usage {
   cachedInputTokens: number;
   outputTokens: number;
   requests: number;
+  /** Says that the server told no tokens for some request, and those of it are reckoned from the length of what was sent and said. */
+  estimated?: boolean;
 }
 
 /** Plan is the agent's plan at one revision. The revision grows when steps are added, dropped, moved or change in anything but status and verified. */

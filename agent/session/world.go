@@ -134,7 +134,7 @@ func usage(q model.Request, a model.Answer) protocol.Usage {
 	for _, c := range a.Calls {
 		said += len(c.Name) + len(c.Arguments)
 	}
-	return protocol.Usage{InputTokens: int64(sent/bytesAToken + 1), OutputTokens: int64(said/bytesAToken + 1)}
+	return protocol.Usage{InputTokens: int64(sent/bytesAToken + 1), OutputTokens: int64(said/bytesAToken + 1), Estimated: true}
 }
 
 // The first wait before a question is asked again, and the longest.

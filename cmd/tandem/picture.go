@@ -102,10 +102,27 @@ func read[P any](p *picture, n note, show func(P) []line) ([]line, error) {
 	return show(params), nil
 }
 
-// used takes the usage; it is shown with the status, not as a line.
+// used takes the usage; it is shown with the status, not as a line. That it is no count is said once.
 func (p *picture) used(n protocol.UsageParams) []line {
+	news := n.Usage.Estimated && !p.session.Usage.Estimated
 	p.session.Usage = n.Usage
+	if news {
+		return []line{{mark: "!", text: "The model's server reports no tokens; what is counted is an estimate from the length of the words.", tone: careful}}
+	}
 	return nil
+}
+
+// tokens is what a session has used.
+func tokens(u protocol.Usage) string {
+	about := ""
+	if u.Estimated {
+		about = "about "
+	}
+	cached := ""
+	if u.CachedInputTokens > 0 {
+		cached = fmt.Sprintf(" (%d cached)", u.CachedInputTokens)
+	}
+	return fmt.Sprintf("%d requests · %s%d tokens in%s, %d out", u.Requests, about, u.InputTokens, cached, u.OutputTokens)
 }
 
 // text takes words of the agent; a paragraph is a line once it is over.

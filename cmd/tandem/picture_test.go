@@ -314,3 +314,20 @@ func TestReceipt(t *testing.T) {
 		t.Errorf("a steer that cost nothing says %v", got)
 	}
 }
+
+// That nobody counts the tokens is said, and once.
+func TestAnEstimateIsSaidOnce(t *testing.T) {
+	p := newPicture(sessionIn(protocol.Executing))
+	said := 0
+	for seq := range int64(3) {
+		u := protocol.Usage{InputTokens: 100 * seq, Requests: seq, Estimated: seq > 0}
+		lines, err := p.show(telling(t, protocol.NoteUsage, protocol.UsageParams{Event: protocol.Event{SessionID: p.session.ID, Seq: seq + 1}, Usage: u}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		said += len(lines)
+	}
+	if said != 1 || tokens(p.session.Usage) != "2 requests · about 200 tokens in, 0 out" {
+		t.Errorf("%d lines; %s", said, tokens(p.session.Usage))
+	}
+}

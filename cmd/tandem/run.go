@@ -159,8 +159,7 @@ func asExit(code int) error {
 // farewell is what stands below the picture. A session that runs in this process ends its work with it.
 func farewell(s protocol.Session, code int, again string, here bool) []line {
 	if code == exitDone {
-		u := s.Usage
-		return []line{{indent: 2, text: fmt.Sprintf("%s · %d requests · %d tokens in, %d out", seconds(s.UpdatedAt.Sub(s.StartedAt)), u.Requests, u.InputTokens, u.OutputTokens), tone: quiet},
+		return []line{{indent: 2, text: seconds(s.UpdatedAt.Sub(s.StartedAt)) + " · " + tokens(s.Usage), tone: quiet},
 			{indent: 2, text: "Go on with: " + again + ` "…"`, tone: quiet}}
 	}
 	how := map[protocol.Mode]string{protocol.Paused: "The session stays, paused; nothing that changes something runs.", protocol.Waiting: "The session stays, waiting for you.",

@@ -260,10 +260,9 @@ func (f *follower) resume(ctx context.Context, anyway bool) {
 }
 
 func (f *follower) status() []line {
-	u := f.pic.session.Usage
 	return []line{
 		{text: f.pic.now(time.Now()), side: "session " + f.session.ID},
-		{indent: 2, text: fmt.Sprintf("%d requests · %d tokens in, %d of them cached · %d out", u.Requests, u.InputTokens, u.CachedInputTokens, u.OutputTokens), tone: quiet},
+		{indent: 2, text: tokens(f.pic.session.Usage), tone: quiet},
 	}
 }
 

@@ -16,7 +16,7 @@ import (
 // A single edit with an empty Old fills a file that is missing or empty. The errors are
 // sentences that show what would have matched.
 func (w *Workspace) Edit(ctx context.Context, path string, edits []Edit) (Result, error) {
-	name, err := w.writable(path, true)
+	name, err := w.agents(path, true)
 	if err != nil {
 		return Result{}, err
 	}

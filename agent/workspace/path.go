@@ -113,13 +113,37 @@ func (w *Workspace) target(name, target string) (parts []string, absolute bool, 
 }
 
 // inGit tells whether a name lies in git's own folder, on any file system.
-func inGit(name string) bool {
+func inGit(name string) bool { return below(name, ".git", "git~1") }
+
+// inTandem tells whether a name lies in a folder with Tandem's own configuration.
+func inTandem(name string) bool { return below(name, ".tandem", "tandem~1") }
+
+// below tells whether a name is, or lies in, a folder of a name, which file systems know by others too.
+func below(name, folder, short string) bool {
 	for part := range strings.SplitSeq(name, "/") {
-		if strings.EqualFold(strings.TrimRight(part, ". "), ".git") || strings.EqualFold(part, "git~1") {
+		if strings.EqualFold(strings.TrimRight(part, ". "), folder) || strings.EqualFold(part, short) {
 			return true
 		}
 	}
 	return false
+}
+
+// errOurs refuses what would let an agent choose its own stop conditions, or what it may do.
+func errOurs(given string) error {
+	return fmt.Errorf("%s belongs to Tandem's configuration, which says what the agent may do and what stops it: only the developer changes it. Tell them what it should say", given)
+}
+
+// agents makes a given path into the name of a file that the agent may change: writable, and not
+// what the agent itself is held by.
+func (w *Workspace) agents(given string, follow bool) (string, error) {
+	name, err := w.writable(given, follow)
+	if err != nil {
+		return "", err
+	}
+	if said, err := w.name(given); err != nil || inTandem(said) || inTandem(name) {
+		return "", errOurs(given)
+	}
+	return name, nil
 }
 
 // writable makes a given path into the name of the file that a mutation may change.

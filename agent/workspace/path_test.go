@@ -210,3 +210,34 @@ func TestGone(t *testing.T) {
 		t.Error("not gone when replaced")
 	}
 }
+
+// What the agent itself is held by is not the agent's to change, by whatever name.
+func TestTandemsConfigurationIsNotWritten(t *testing.T) {
+	w, home := open(t, Options{})
+	lay(t, w, map[string]string{".tandem/config.yaml": "tripwires: []\n", "sub/in/.tandem/config.yaml": "x\n", "new/config.yaml": "tripwires: []\n", "in.txt": "x\n"})
+	if err := os.Symlink(".tandem", filepath.Join(w.Dir(), "innocent")); err != nil {
+		t.Fatal(err)
+	}
+	before := tree(t, home)
+	for _, path := range []string{".tandem/config.yaml", ".tandem", ".TANDEM/new.yaml", ".tandem./new.yaml", "tandem~1/new.yaml", "sub/in/.tandem/config.yaml", "innocent/config.yaml", "innocent/new.yaml", "a/../.tandem/new.yaml"} {
+		for name, call := range everyTool(w, path) {
+			if name == "read" || name == "list" || name == "search" {
+				continue
+			}
+			if _, err := call(); err == nil {
+				t.Errorf("%s %s was taken", name, path)
+			}
+		}
+	}
+	for _, c := range [][2]string{{"sub", "sub2"}, {"sub/in", "top"}, {"new", ".tandem/deep"}, {"innocent", ".tandem2/../.tandem"}} {
+		if _, err := w.Move(t0, c[0], c[1]); err == nil || !strings.Contains(err.Error(), "only the developer") {
+			t.Errorf("move %s to %s: %v", c[0], c[1], err)
+		}
+	}
+	if strings.Join(before, "") != strings.Join(tree(t, home), "") {
+		t.Fatal("something changed")
+	}
+	if text, err := w.Read(".tandem/config.yaml", 0, 0); err != nil || text.Text == "" {
+		t.Errorf("it cannot be read: %v", err)
+	}
+}

@@ -17,7 +17,7 @@ const maxMoved = 1_000
 // encoding, and, where all its lines end alike, its line ends. A file that the agent has seen
 // and that changed since is refused; one that it never saw is not.
 func (w *Workspace) Write(ctx context.Context, path, content string) (Result, error) {
-	name, err := w.writable(path, true)
+	name, err := w.agents(path, true)
 	if err != nil {
 		return Result{}, err
 	}
@@ -93,7 +93,7 @@ func onlyEnd(text string) (end string, uniform bool) {
 
 // Delete removes one file, or a link, or an empty folder. The content is kept as an image.
 func (w *Workspace) Delete(_ context.Context, given string) (Result, error) {
-	name, err := w.writable(given, false)
+	name, err := w.agents(given, false)
 	if err != nil {
 		return Result{}, err
 	}
@@ -169,11 +169,11 @@ func (w *Workspace) taken(name, given string) (*Image, error) {
 // Move gives a file, link or folder another name, and makes the folders above that. It
 // overwrites nothing.
 func (w *Workspace) Move(ctx context.Context, from, to string) (Result, error) {
-	source, err := w.writable(from, false)
+	source, err := w.agents(from, false)
 	if err != nil {
 		return Result{}, err
 	}
-	target, err := w.writable(to, false)
+	target, err := w.agents(to, false)
 	if err != nil {
 		return Result{}, err
 	}
@@ -234,6 +234,9 @@ func (w *Workspace) leaving(ctx context.Context, source, from, target string) ([
 		}
 		if inGit(name) {
 			return fmt.Errorf("%s holds a git repository: move it with a command", from)
+		}
+		if inTandem(name) {
+			return errOurs(name)
 		}
 		if len(changes) >= 2*maxMoved {
 			return fmt.Errorf("%s holds more than %d files: move it with a command", from, maxMoved)

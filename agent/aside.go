@@ -263,7 +263,7 @@ func checkInOf(calls []ModelCall) (checkInArguments, error) {
 	if i < 0 {
 		return args, fmt.Errorf("there is no call of check_in in it")
 	}
-	if err := arguments(toolCheckIn, calls[i].Arguments, &args); err != nil {
+	if err := arguments(toolCheckIn, undata(calls[i].Arguments), &args); err != nil {
 		return args, err
 	}
 	switch {

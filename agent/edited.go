@@ -78,7 +78,7 @@ func (s *State) noteEdited(e FileEdited) {
 func editedNote(e FileEdited) string {
 	where := ""
 	if e.By != "" {
-		where = " in " + e.By
+		where = " in " + inline(e.By)
 	}
-	return fmt.Sprintf("[edited] The text of %s was changed%s, and not by you. Read it again before you build on it; what the developer wrote there stays.", e.Path, where)
+	return fmt.Sprintf("[edited] The text of %s was changed%s, and not by you. Read it again before you build on it; what the developer wrote there stays.", inline(e.Path), where)
 }

@@ -146,7 +146,7 @@ func (m *moment) decidePause(in Decide) error {
 		if i < 0 {
 			return protocol.Errorf(protocol.NoSuchEntity, "option: the pause has no option %q", in.Option)
 		}
-		text = joined(m.Pause.Options[i].Title, text)
+		text = joined(inline(m.Pause.Options[i].Title), text)
 	}
 	if text == "" {
 		return protocol.Errorf(protocol.InvalidParams, "option, text: take an option or say in your words what shall change")
@@ -222,13 +222,13 @@ func (m *moment) decideDecision(in Decide) error {
 		}
 		return nil
 	}
-	text := fmt.Sprintf("Not «%s».", d.Summary)
+	text := fmt.Sprintf("Not «%s».", inline(d.Summary))
 	if in.Option != "" {
 		i := slices.IndexFunc(d.Alternatives, func(a protocol.Alternative) bool { return a.ID == in.Option })
 		if i < 0 {
 			return protocol.Errorf(protocol.NoSuchEntity, "option: the decision has no alternative %q", in.Option)
 		}
-		text = fmt.Sprintf("Not «%s»: take «%s».", d.Summary, d.Alternatives[i].Title)
+		text = fmt.Sprintf("Not «%s»: take «%s».", inline(d.Summary), inline(d.Alternatives[i].Title))
 	}
 	m.say(Overridden{Decision: d.ID, Chosen: in.Option})
 	return m.steer(Steer{Text: joined(text, words), Scope: &protocol.Scope{DecisionID: d.ID}, By: in.By})

@@ -35,6 +35,7 @@ func (m *moment) replied(in Replied) {
 	}
 	var coming []string // the steps of plans that the answer makes before a call
 	for _, c := range in.Calls {
+		c.Arguments = undata(c.Arguments)
 		m.queue(c, coming)
 		coming = append(coming, stepsIn(c)...)
 	}

@@ -288,8 +288,11 @@ func (s State) revertNote(c Call, e Returned) string {
 	if len(lines) == 0 {
 		return ""
 	}
+	for i := range lines {
+		lines[i] = inline(lines[i])
+	}
 	return fmt.Sprintf("[revert %s] The developer took back %s.\n- %s\nRead these files before you build on them, and do nothing of it again that the developer does not ask for.",
-		c.Op.ID, s.targetWords(*c.Reverts), strings.Join(lines, "\n- "))
+		c.Op.ID, inline(s.targetWords(*c.Reverts)), strings.Join(lines, "\n- "))
 }
 
 // revertEnded keeps what came of a revert, and tells the model where it was by hand.
@@ -307,7 +310,7 @@ func (s *State) revertEnded(e Returned) {
 // lostRevert is told where the daemon died while edits were taken back.
 func (s State) lostRevert(c Call) string {
 	return fmt.Sprintf("[revert %s] The developer was taking back %s when the daemon ended: the outcome is unknown; look before you act again.",
-		c.Op.ID, s.targetWords(*c.Reverts))
+		c.Op.ID, inline(s.targetWords(*c.Reverts)))
 }
 
 // noteRevert tells the model with the next question that edits were taken back by hand.

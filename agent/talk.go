@@ -49,7 +49,7 @@ func say(role, text string) json.RawMessage {
 }
 
 func toolMessage(op, text string) json.RawMessage {
-	text = sound(text)
+	text = data(sound(text))
 	return json.RawMessage(encode(message{Role: "tool", Content: &text, ToolCallID: op}))
 }
 
@@ -215,30 +215,30 @@ func (s State) brief() []json.RawMessage {
 	b.WriteString(taskWords(s.Started))
 	b.WriteString("\n\n[brief] The conversation became too long for you and begins anew here. What has happened:\n")
 	for _, t := range s.Plan.Steps {
-		fmt.Fprintf(&b, "- step %s (%s): %s\n", t.ID, t.Status, t.Title)
+		fmt.Fprintf(&b, "- step %s (%s): %s\n", inline(t.ID), t.Status, inline(t.Title))
 		if t.Verify != nil {
-			fmt.Fprintf(&b, "  verify: %s\n", t.Verify.Command)
+			fmt.Fprintf(&b, "  verify: %s\n", inline(t.Verify.Command))
 		}
 	}
 	for _, d := range s.Decisions {
-		fmt.Fprintf(&b, "- decision (%s): %s\n", d.Status, d.Summary)
+		fmt.Fprintf(&b, "- decision (%s): %s\n", d.Status, inline(d.Summary))
 	}
 	for _, w := range s.words.all() {
 		fmt.Fprintf(&b, "- the developer said: %s\n", w)
 	}
 	b.WriteString(s.lately(briefOps))
 	for _, q := range s.Questions {
-		fmt.Fprintf(&b, "- open question: %s\n", q.Text)
+		fmt.Fprintf(&b, "- open question: %s\n", inline(q.Text))
 	}
 	for _, c := range s.Open {
-		fmt.Fprintf(&b, "- %s runs: %s %s\n", c.Op.ID, c.Op.Tool, c.Op.Target)
+		fmt.Fprintf(&b, "- %s runs: %s %s\n", c.Op.ID, inline(c.Op.Tool), inline(c.Op.Target))
 	}
 	if s.Pause != nil {
 		b.WriteString("\n" + pauseBrief(s) + "\n")
 	}
 	for _, t := range s.Turn {
 		if t.Ended {
-			fmt.Fprintf(&b, "- result of %s: %s\n", t.Op, clip(t.Result, 2000))
+			fmt.Fprintf(&b, "- result of %s:\n%s\n", t.Op, quote(clip(t.Result, 2000)))
 		}
 	}
 	for _, n := range s.Unsaid {
@@ -265,7 +265,7 @@ func (s State) lately(most int) string {
 			break
 		}
 		if p.Op.Kind == protocol.Tool && p.Op.Effect != protocol.EffectNone {
-			lines = append(lines, fmt.Sprintf("- %s %s %s: %s\n", p.Op.Status, p.Op.Tool, p.Op.Target, clip(p.Op.Intent, 120)))
+			lines = append(lines, fmt.Sprintf("- %s %s %s: %s\n", p.Op.Status, inline(p.Op.Tool), inline(p.Op.Target), inline(clip(p.Op.Intent, 120))))
 		}
 	}
 	slices.Reverse(lines)

@@ -105,7 +105,7 @@ func TestActionsOfPausesAndQuestions(t *testing.T) {
 func TestTaskWords(t *testing.T) {
 	w := played(t, "")
 	task := heardText(texts(w.state.Conversation()))
-	for _, want := range []string{"Do it\nwell", "It points at: dir a/b.go lines 5–7", "[instructions of the workspace, from AGENTS.md]\nBe brief."} {
+	for _, want := range []string{"Do it\nwell", "It points at: dir a/b.go lines 5–7", "[instructions of the workspace, from AGENTS.md]\n| Be brief."} {
 		if !strings.Contains(task, want) {
 			t.Errorf("%q is not in %q", want, task)
 		}

@@ -205,19 +205,49 @@ func readFrame(in *bufio.Reader) (answer, error) {
 // send sends a request and gives its id.
 func (p *peer) send(method string, params any) int {
 	p.t.Helper()
-	raw, err := json.Marshal(params)
-	if err != nil {
-		p.t.Fatal(err)
-	}
 	p.mu.Lock()
 	p.last++
 	id := p.last
 	p.mu.Unlock()
-	body := fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":%q,"params":%s}`, id, method, raw)
+	p.frame(fmt.Sprintf(`"id":%d,`, id), method, params)
+	return id
+}
+
+// post sends a notification.
+func (p *peer) post(method string, params any) {
+	p.t.Helper()
+	p.frame("", method, params)
+}
+
+// frame writes a message. Params that are absent are left out.
+func (p *peer) frame(id, method string, params any) {
+	p.t.Helper()
+	text, err := json.Marshal(params)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	body := fmt.Sprintf(`{"jsonrpc":"2.0",%s"method":%q,"params":%s}`, id, method, text)
+	if params == (absent{}) {
+		body = fmt.Sprintf(`{"jsonrpc":"2.0",%s"method":%q}`, id, method)
+	}
 	if _, err := fmt.Fprintf(p.conn, "Content-Length: %d\r\n\r\n%s", len(body), body); err != nil {
 		p.t.Fatalf("send %s: %v", method, err)
 	}
-	return id
+}
+
+// answered is the answer to a request, if it has come.
+func (p *peer) answered(id int) (answer, bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	a, ok := p.answers[id]
+	return a, ok
+}
+
+// hasGone says that the connection has ended.
+func (p *peer) hasGone() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.hung
 }
 
 // answer waits for the answer to a request.

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
+	"unicode"
 
 	"go.lsp.dev/jsonrpc2"
 
@@ -47,6 +49,12 @@ func errInternal(method string) error {
 
 // wireError is err in the form that it has on the wire.
 func wireError(err error) *jsonrpc2.Error {
+	wire := *asWire(err)
+	wire.Message = sentence(wire.Message)
+	return &wire
+}
+
+func asWire(err error) *jsonrpc2.Error {
 	if wire := (*jsonrpc2.Error)(nil); errors.As(err, &wire) {
 		return wire
 	}
@@ -58,6 +66,29 @@ func wireError(err error) *jsonrpc2.Error {
 		return jsonrpc2.NewError(codeCancelled, err.Error())
 	}
 	return jsonrpc2.NewError(jsonrpc2.InternalError, err.Error())
+}
+
+const (
+	// A refusal may say back what it was sent, which may be megabytes. Of one that is longer than mostSaid
+	// bytes the beginning, which names the field, and the end, which gives the reason, are said.
+	mostSaid = 1000
+	endSaid  = 200
+	cut      = " … "
+)
+
+// sentence is the text of a refusal as a person is shown it: of bounded length, and without what
+// would steer their terminal.
+func sentence(text string) string {
+	text = strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) && r != '\n' && r != '\t' {
+			return unicode.ReplacementChar
+		}
+		return r
+	}, text)
+	if len(text) > mostSaid {
+		text = strings.ToValidUTF8(text[:mostSaid-endSaid-len(cut)], "") + cut + strings.ToValidUTF8(text[len(text)-endSaid:], "")
+	}
+	return text
 }
 
 // encodeResult is the JSON of what a handler returned.

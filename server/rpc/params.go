@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 
 	"tandem/protocol"
@@ -65,6 +66,9 @@ func badParams(params json.RawMessage, err error) error {
 		return protocol.Errorf(protocol.InvalidParams, "params: %v", err)
 	}
 	path := pathAt(params, wrong.Offset)
+	if !within(path, wrong.Field) {
+		path = wrong.Field
+	}
 	return protocol.Errorf(protocol.InvalidParams, "%s: want %s, got %s", path, wanted(wrong.Type), found(wrong.Value))
 }
 
@@ -72,6 +76,7 @@ func badParams(params json.RawMessage, err error) error {
 // «context[1].uri». The decoder's own path has the names of embedded structs and no indexes.
 func pathAt(params json.RawMessage, offset int64) string {
 	dec := json.NewDecoder(bytes.NewReader(params))
+	dec.UseNumber() // one that no float64 holds has a place too
 	var at []level
 	for {
 		token, err := dec.Token()
@@ -84,6 +89,25 @@ func pathAt(params json.RawMessage, offset int64) string {
 		}
 		at = step(at, token)
 	}
+}
+
+// within says that a path can be that of the decoder's field, which has the names of embedded structs
+// besides, and no keys of maps. It is not where a type decodes itself: then the offset counts from the
+// start of its own text.
+func within(path, field string) bool {
+	if field == "" { // it is the whole, or lies in an array that is the whole
+		return true
+	}
+	names := strings.Split(field, ".")
+	first, _, _ := strings.Cut(path, ".")
+	last := path[strings.LastIndexByte(path, '.')+1:]
+	return slices.Contains(names, bare(first)) && (bare(last) == names[len(names)-1] || strings.HasPrefix(path, field+"."))
+}
+
+// bare is a name without the index behind it.
+func bare(name string) string {
+	name, _, _ = strings.Cut(name, "[")
+	return name
 }
 
 // level is a place in one object or array.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"strings"
 	"testing"
 
 	"tandem/protocol"
@@ -24,6 +25,19 @@ type needy struct {
 	By      map[string]place     `json:"by"`
 	Raw     json.RawMessage      `json:"raw"`
 	Token   protocol.SteerParams `json:"token"`
+	Own     itself               `json:"own"`
+}
+
+// itself decodes itself, so that the decoder tells places of its text and not of the whole.
+type itself struct {
+	In struct {
+		Names []string `json:"names"`
+	} `json:"in"`
+}
+
+func (i *itself) UnmarshalJSON(data []byte) error {
+	type plain itself
+	return json.Unmarshal(data, (*plain)(i))
 }
 
 type strict struct {
@@ -55,6 +69,11 @@ func TestDecode(t *testing.T) {
 		{`{"context":[{"range":{"start":{"line":-1}}}]}`, "context[0].range.start.line: want a whole number from 0 of 32 bits, got -1"},
 		{`{"by":{"x":{"uri":"a"},"y":{"uri":5}}}`, "by.y.uri: want a string, got a number"},
 		{`{ "text" : "a" , "token" : { "context" : [ { "uri" : 1 } ] } }`, "token.context[0].uri: want a string, got a number"},
+		{`{"by":{"x":5}}`, "by.x: want an object, got a number"},
+		{`{"own":{"in":{"names":true}}}`, "own.in.names: want an array, got true or false"},
+		{`{"text":"aaaaaaaaaaaaaaa","own":{"in":5}}`, "own.in: want an object, got a number"},
+		{`{"ratio":1e400}`, "ratio: want a number, got 1e400"},
+		{`{"text":1e400}`, "text: want a string, got a number"},
 		{`[1]`, "params: want an object, got an array"},
 		{`"x"`, "params: want an object, got a string"},
 	}
@@ -77,6 +96,21 @@ func TestValidate(t *testing.T) {
 		_, err := Decode[strict]([]byte(in))
 		if refusal := (*protocol.Error)(nil); !errors.As(err, &refusal) || refusal.Kind.Code() != want {
 			t.Errorf("%s: %v", in, err)
+		}
+	}
+}
+
+// A refusal may say back what it was sent: whatever that is, it stays a sentence.
+func TestARefusalIsShort(t *testing.T) {
+	for _, row := range []struct{ said, want string }{
+		{"text: missing", "text: missing"},
+		{"uri: /a\x00\x1b[2J\u009b b\nand\tmore", "uri: /a\ufffd\ufffd[2J\ufffd b\nand\tmore"},
+		{"uri: " + strings.Repeat("é", 5000) + " is no file", "uri: " + strings.Repeat("é", 395) + " … " + strings.Repeat("é", 94) + " is no file"},
+	} {
+		for _, err := range []error{protocol.Errorf(protocol.InvalidParams, "%s", row.said), errors.New(row.said)} {
+			if got := wireError(err).Message; got != row.want || len(got) > mostSaid {
+				t.Errorf("got %q, want %q", got, row.want)
+			}
 		}
 	}
 }

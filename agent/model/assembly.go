@@ -4,8 +4,14 @@ import (
 	"strings"
 )
 
-// maxAnswer bounds what is kept of one answer.
-const maxAnswer = 64 << 20
+const (
+	// maxAnswer bounds what is kept of one answer: more than any model can say in one.
+	maxAnswer = 8 << 20
+	// maxCalls bounds the calls in one answer: each becomes an operation that the developer sees.
+	maxCalls = 128
+	// maxName bounds what is kept of the name of a call: no tool's is longer.
+	maxName = 256
+)
 
 // assembly puts an answer together from its chunks and judges whether it is whole.
 type assembly struct {
@@ -16,7 +22,6 @@ type assembly struct {
 	usage           Usage
 	finish          string // the server's word; the last one counts
 
-	size      int
 	streamed  bool   // it came in deltas; a message behind them only repeats them
 	whole     bool   // it came as one JSON completion
 	counted   bool   // the server told the usage
@@ -27,9 +32,6 @@ type assembly struct {
 // take adds one event. It adds what the event says even when the event also carries
 // an error.
 func (a *assembly) take(event []byte) error {
-	if a.size += len(event); a.size > maxAnswer {
-		return &garbageError{what: "its answer is longer than 64 MB"}
-	}
 	c, err := parseChunk(event)
 	if err != nil {
 		return &garbageError{what: "it sent an event of another shape", sample: event[:min(len(event), maxSample)]}
@@ -39,6 +41,9 @@ func (a *assembly) take(event []byte) error {
 			a.choose(choice)
 		}
 	}
+	if err := a.excess(); err != nil {
+		return err
+	}
 	a.count(c.Groq.Usage)
 	a.count(c.Usage)
 	if fault := c.fault(event); fault != nil {
@@ -46,6 +51,17 @@ func (a *assembly) take(event []byte) error {
 	}
 	if len(c.Choices) == 0 && a.unrelated == nil {
 		a.unrelated = append([]byte{}, event[:min(len(event), maxSample)]...)
+	}
+	return nil
+}
+
+// excess refuses an answer that nobody can have meant: a model that turns in a circle, or a server that floods.
+func (a *assembly) excess() error {
+	switch {
+	case len(a.calls.list) > maxCalls:
+		return &garbageError{what: "it asks for more than 128 tool calls in one answer", final: true}
+	case a.text.Len()+a.reasoning.Len()+a.calls.size > maxAnswer:
+		return &garbageError{what: "its answer is longer than 8 MB", final: true}
 	}
 	return nil
 }
@@ -66,7 +82,9 @@ func (a *assembly) choose(c choice) {
 	}
 	a.say(Delta{Text: said.Content.text + string(said.Refusal), Reasoning: said.thought()})
 	for _, d := range said.ToolCalls {
-		add(d)
+		if add(d); len(a.calls.list) > maxCalls {
+			return
+		}
 	}
 }
 
@@ -116,8 +134,6 @@ func (a *assembly) check() error {
 		return &garbageError{what: "it announced tool calls and sent none"}
 	case brokenFinishes[strings.ToLower(a.finish)]:
 		return fault{message: "the answer ended with " + a.finish}
-	case a.calls.nameless():
-		return &garbageError{what: "it sent a tool call without a name"}
 	}
 	return nil
 }

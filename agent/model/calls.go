@@ -11,7 +11,10 @@ import (
 
 // calls assembles tool calls from their deltas. Servers number them, name them by id,
 // do both, or neither; some use one number for all.
-type calls struct{ list []*openCall }
+type calls struct {
+	list []*openCall
+	size int // of the arguments, as they came
+}
 
 type openCall struct {
 	index    int
@@ -23,6 +26,7 @@ type openCall struct {
 
 // add puts a delta to the call that it belongs to.
 func (c *calls) add(d callDelta) {
+	c.size += len(d.Function.Arguments) + len(d.Extra)
 	if d.ID == "" && d.Function.Name == "" && d.Function.Arguments == "" && len(d.Extra) == 0 {
 		return
 	}
@@ -34,14 +38,17 @@ func (c *calls) add(d callDelta) {
 }
 
 // addWhole adds a call of a whole completion, in which no call has two entries.
-func (c *calls) addWhole(d callDelta) { c.open(d).extend(d) }
+func (c *calls) addWhole(d callDelta) {
+	c.size += len(d.Function.Arguments) + len(d.Extra)
+	c.open(d).extend(d)
+}
 
 func (call *openCall) extend(d callDelta) {
 	if call.id == "" {
 		call.id = string(d.ID)
 	}
-	if name := string(d.Function.Name); name != call.name {
-		call.name += name
+	if name := string(d.Function.Name); name != call.name && len(call.name) < maxName {
+		call.name += name[:min(len(name), maxName)]
 	}
 	call.grow(string(d.Function.Arguments))
 	if len(d.Extra) > 0 && string(d.Extra) != "null" {
@@ -79,7 +86,7 @@ func (call *openCall) refuses(d callDelta) bool {
 	case d.ID != "" && call.id != "" && call.id != string(d.ID):
 		return true
 	case name != call.name:
-		return len(call.args) > 0 // else it is the next piece of the name
+		return len(call.args) > 0 && call.name != "" // else it is the next piece of the name
 	}
 	return args != "" && args != string(call.args) && string(call.args) != "{}" && call.complete()
 }
@@ -95,15 +102,14 @@ func (c *calls) open(d callDelta) *openCall {
 
 // grow appends a piece of the arguments. Behind a complete object nothing more can
 // come, so the same again is a repetition, and an object behind an empty one is what
-// the empty one stood for.
+// the empty one stood for. Whether it is complete is dear to see, and so seen last.
 func (call *openCall) grow(args string) {
-	if strings.HasPrefix(args, "{") && call.complete() {
-		switch {
-		case args == string(call.args):
-			return
-		case string(call.args) == "{}":
-			call.args = call.args[:0]
-		}
+	object := strings.HasPrefix(args, "{")
+	switch {
+	case object && args == string(call.args) && call.complete():
+		return
+	case object && string(call.args) == "{}":
+		call.args = call.args[:0]
 	}
 	call.args = append(call.args, args...)
 }
@@ -118,10 +124,6 @@ func (c *calls) sound() bool {
 	return !slices.ContainsFunc(c.list, func(call *openCall) bool {
 		return len(call.args) > 0 && !json.Valid(call.args)
 	})
-}
-
-func (c *calls) nameless() bool {
-	return slices.ContainsFunc(c.list, func(call *openCall) bool { return call.name == "" })
 }
 
 // whole returns the calls in the model's order, each with an id that no other has.

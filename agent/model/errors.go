@@ -136,9 +136,18 @@ func (x *exchange) explainConnection(e *Error, err error) {
 		e.Text = fmt.Sprintf("the model server at %s closed the connection before it answered", x.host())
 		return
 	}
+	if why == ownFault { // no setting would change it, and it passes
+		e.Kind, e.Text = Busy, fmt.Sprintf("no connection to the model server at %s: %s", x.host(), why)
+		return
+	}
 	e.Kind = NoServer
 	e.Text = fmt.Sprintf("no model server answers at %s: %s; start it, or change OPENAI_BASE_URL (model.base_url)", x.host(), why)
 }
+
+// ownFault is why no connection came about where nobody else is to blame.
+const ownFault = "this process, or the system, has no file descriptor left; close something that holds many files or connections, or raise the limit (ulimit -n)"
+
+func noFiles(err error) bool { return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) }
 
 // unreachable says why no connection came about; empty: there was one.
 func unreachable(err error) string {
@@ -153,10 +162,14 @@ func unreachable(err error) string {
 		slow   net.Error
 	)
 	switch {
+	case noFiles(err):
+		return ownFault
 	case errors.As(err, &op) && op.Op == "proxyconnect":
 		return "the proxy set by HTTPS_PROXY or HTTP_PROXY does not answer"
-	case errors.As(err, &dns):
+	case errors.As(err, &dns) && dns.IsNotFound:
 		return "the name " + dns.Name + " is not known"
+	case errors.As(err, &dns):
+		return "the name " + dns.Name + " cannot be looked up now"
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return "connection refused"
 	case errors.As(err, &cert), errors.As(err, &root), errors.As(err, &name):

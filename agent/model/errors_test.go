@@ -209,13 +209,21 @@ func TestNoServer(t *testing.T) {
 		{"refused", "http://" + address, nil, NoServer, address},
 		{"untrusted", untrusted.URL, nil, NoServer, "SSL_CERT_FILE"},
 		{"no TLS there", "https" + strings.TrimPrefix(plain.URL, "http"), nil, NoServer, "TLS"},
-		{"name", "http://nowhere.test", dial(&net.DNSError{Name: "nowhere.test", Err: "no such host"}), NoServer, "nowhere.test"},
+		{"name", "http://nowhere.test", dial(&net.DNSError{Name: "nowhere.test", Err: "no such host", IsNotFound: true}), NoServer, "the name nowhere.test is not known"},
+		{"names", "http://later.test", dial(&net.DNSError{Name: "later.test", Err: "server misbehaving", IsTemporary: true}), NoServer, "later.test cannot be looked up now"},
 		{"slow", "http://slow.test", failing{&net.OpError{Op: "dial", Err: syscall.ETIMEDOUT}}, NoServer, "slow.test"},
 		{"no route", "http://far.test", dial(syscall.EHOSTUNREACH), NoServer, "far.test"},
 		{"root", "https://own.test", failing{x509.UnknownAuthorityError{}}, NoServer, "SSL_CERT_FILE"},
 		{"proxy", "https://api.test", failing{&net.OpError{Op: "proxyconnect", Err: syscall.ECONNREFUSED}}, NoServer, "HTTPS_PROXY"},
 		{"closed early", "http://flaky.test", failing{io.EOF}, Cut, "flaky.test"},
 		{"reset", "http://flaky.test", failing{&net.OpError{Op: "read", Err: syscall.ECONNRESET}}, Cut, "flaky.test"},
+	}
+	for _, err := range []error{syscall.EMFILE, syscall.ENFILE} { // we are to blame, and it may pass
+		_, _, got := ask(t, dial(err))
+		var e *Error
+		if !errors.As(got, &e) || e.Kind != Busy || !e.Retryable() || !strings.Contains(e.Text, "no file descriptor left") || strings.Contains(e.Text, "BASE_URL") {
+			t.Errorf("%v: %v", err, got)
+		}
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

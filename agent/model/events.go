@@ -11,6 +11,9 @@ import (
 const (
 	// maxEvent bounds one line and one event of a stream.
 	maxEvent = 16 << 20
+	// maxBody bounds what is read of one answer, whatever it consists of. A long answer in
+	// the wordiest dialect takes a quarter of it.
+	maxBody = 512 << 20
 	// maxSample bounds what is kept of a body that is no answer.
 	maxSample = 2 << 10
 )
@@ -19,6 +22,7 @@ var (
 	errEnded = errors.New("the stream ended")                 // cleanly, without [DONE]
 	errTorn  = errors.New("the stream ended within an event") // its last event is half
 	errLong  = errors.New("it sent a line longer than 16 MB") // or an event
+	errFlood = &garbageError{what: "it sent more than 512 MB in one answer", final: true}
 )
 
 // brokenError is a body that could not be read to its end.
@@ -45,6 +49,7 @@ type events struct {
 	src   io.ReadCloser
 	in    *bufio.Reader
 	watch *idleWatch
+	left  int64 // how much may still come
 
 	long  []byte // a line that does not fit the reader's buffer
 	data  []byte // lines of an event that is not whole yet
@@ -59,7 +64,7 @@ type events struct {
 }
 
 func newEvents(src io.ReadCloser, watch *idleWatch) *events {
-	return &events{src: src, in: bufio.NewReaderSize(src, 16<<10), watch: watch}
+	return &events{src: src, in: bufio.NewReaderSize(src, 16<<10), watch: watch, left: maxBody}
 }
 
 func (e *events) Close() error { return e.src.Close() }
@@ -84,7 +89,7 @@ func (e *events) settle() {
 
 func (e *events) step() {
 	line, err := e.line()
-	if errors.Is(err, errLong) {
+	if errors.Is(err, errLong) || errors.Is(err, errFlood) {
 		e.err = err
 		return
 	}
@@ -104,6 +109,9 @@ func (e *events) line() ([]byte, error) {
 		part, err := e.in.ReadSlice('\n')
 		if len(e.long)+len(part) > maxEvent {
 			return nil, errLong
+		}
+		if e.left -= int64(len(part)); e.left < 0 {
+			return nil, errFlood
 		}
 		if err == nil && len(e.long) == 0 {
 			return e.trim(part), nil

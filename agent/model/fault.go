@@ -151,6 +151,7 @@ var (
 	modelWords    = lazily(`model_not_found|model_not_exist|not a valid model|(unknown|invalid|no such) model|no models? loaded|model[^.]{0,120}(does not exist|not found|not exist|is not available)`)
 	toolUseWords  = lazily(`tool_use_failed|failed_generation`)
 	busyWords     = lazily(`rate_limit|rate limit|overloaded|too_many_requests|too many requests|server_error|unavailable|queue is full|at capacity|timed? ?out`)
+	missingWords  = lazily(`missing|required|must be (passed|provided|present|included|sent)`)
 	requestWords  = lazily(`invalid_request|bad_request|badrequest|invalid_argument|unsupported_parameter|validation`)
 )
 
@@ -205,6 +206,9 @@ func (x *exchange) unsupported(f fault) string {
 	case x.body.streamOptions && (strings.Contains(w, "stream_options") || strings.Contains(w, "include_usage")):
 		x.client.noStreamOptions.Store(true)
 		return "stream_options"
+	case x.body.reasoning && strings.Contains(w, reasoningField) && !missingWords().MatchString(w):
+		x.client.noReasoning.Store(true)
+		return reasoningField
 	}
 	return ""
 }

@@ -57,6 +57,7 @@ type Client struct {
 	// What the server has refused once is left out of every later request.
 	noToolChoice    atomic.Bool
 	noStreamOptions atomic.Bool
+	noReasoning     atomic.Bool // of earlier answers
 }
 
 // New checks the options; it does not call the server. The error is a sentence that
@@ -104,7 +105,7 @@ type Answer struct {
 
 // Call is a tool call that the model asks for. Arguments is the text as the model
 // gave it, assembled and never empty; it need not be valid JSON, above all when the
-// answer ended by [Length]. Extra is what the server wants back with the call as it
+// answer ended by [Length]. Name is empty where the model gave none. Extra is what the server wants back with the call as it
 // came, in its extra_content; nil where it sent none.
 type Call struct {
 	ID, Name, Arguments string

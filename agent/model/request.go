@@ -1,6 +1,7 @@
 package model
 
 import (
+	"bytes"
 	"encoding/json"
 	"io"
 )
@@ -11,7 +12,7 @@ type body struct {
 	parts [][]byte
 	size  int64
 
-	toolChoice, streamOptions bool // whether these fields are in it
+	toolChoice, streamOptions, reasoning bool // whether these fields are in it
 }
 
 func (b *body) add(part []byte) {
@@ -28,6 +29,11 @@ func (c *Client) body(r Request) body {
 	for m := range r.Messages {
 		if !first {
 			b.add(comma)
+		}
+		if thinks := bytes.Contains(m, []byte(reasoningField)); thinks && c.noReasoning.Load() {
+			m = without(m, reasoningField)
+		} else {
+			b.reasoning = b.reasoning || thinks
 		}
 		b.add(m)
 		first = false
@@ -47,6 +53,35 @@ func (c *Client) body(r Request) body {
 	}
 	b.add([]byte(`}`))
 	return b
+}
+
+// reasoningField is where an earlier answer bears what the model thought before it. Some servers
+// refuse a conversation in which it is missing, others one in which it stands.
+const reasoningField = "reasoning_content"
+
+// without is a message's bytes without one of its fields; the message itself where that is not in it.
+func without(message json.RawMessage, field string) json.RawMessage {
+	d := json.NewDecoder(bytes.NewReader(message))
+	if t, err := d.Token(); err != nil || t != json.Delim('{') {
+		return message
+	}
+	for first := true; d.More(); first = false {
+		start := d.InputOffset()
+		key, err := d.Token()
+		var value json.RawMessage
+		if err != nil || d.Decode(&value) != nil {
+			return message
+		}
+		if key != field {
+			continue
+		}
+		rest := message[d.InputOffset():]
+		if first {
+			rest = bytes.TrimPrefix(rest, comma)
+		}
+		return append(bytes.Clone(message[:start]), rest...)
+	}
+	return message
 }
 
 func toolChoice(choice string) string {

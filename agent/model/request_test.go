@@ -2,6 +2,7 @@ package model
 
 import (
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -164,7 +165,8 @@ func TestPasswordInTheAddressIsNotShown(t *testing.T) {
 
 // TestRedirectsThatTellTheConversation are not followed.
 func TestRedirectsThatTellTheConversation(t *testing.T) {
-	for _, to := range []string{"https://other.test/v1/chat/completions", "http://model.test/v1/chat/completions"} {
+	for _, to := range []string{"https://other.test/v1/chat/completions", "http://model.test/v1/chat/completions",
+		"https://model.test:8443/v1/chat/completions", "http://model.test:443/v1/chat/completions"} {
 		asked := 0
 		carrier := watched{refusal(http.StatusTemporaryRedirect, "", "Location", to), func(*http.Request) { asked++ }}
 		c, err := New(Options{BaseURL: "https://model.test", HTTP: carrier})
@@ -175,5 +177,70 @@ func TestRedirectsThatTellTheConversation(t *testing.T) {
 		if err == nil || asked != 1 || !strings.Contains(err.Error(), to) {
 			t.Errorf("asked %d times, %v", asked, err)
 		}
+	}
+}
+
+// TestRedirectsToTheSameServer are followed, with the question and the key.
+func TestRedirectsToTheSameServer(t *testing.T) {
+	for from, to := range map[string]string{"http://model.test": "https://model.test/v1/x", "https://model.test": "https://model.test:443/v1/x", "http://model.test:80": "/v1/x"} {
+		var bodies, keys []string
+		carrier := carrier(func(r *http.Request) (*http.Response, error) {
+			body, err := io.ReadAll(r.Body)
+			bodies, keys = append(bodies, string(body)), append(keys, r.Header.Get("Authorization"))
+			if err != nil || r.URL.Path == "/v1/x" {
+				return text(say("hi") + end("stop") + done).RoundTrip(r)
+			}
+			return refusal(http.StatusPermanentRedirect, "", "Location", to).RoundTrip(r)
+		})
+		c, err := New(Options{BaseURL: from, Key: "sk-1234", HTTP: carrier})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if a, err := c.Ask(t.Context(), question(), nil); err != nil || a.Text != "hi" {
+			t.Errorf("from %s to %s: %+v, %v", from, to, a, err)
+		}
+		if len(bodies) != 2 || bodies[0] != bodies[1] || keys[1] != "Bearer sk-1234" {
+			t.Errorf("from %s to %s: %d requests, keys %q", from, to, len(bodies), keys)
+		}
+	}
+}
+
+type carrier func(*http.Request) (*http.Response, error)
+
+func (c carrier) RoundTrip(r *http.Request) (*http.Response, error) { return c(r) }
+
+// TestReasoningIsLeftOutWhereItIsRefused: one server wants it back with the calls, another refuses a
+// conversation that holds it; each gets what it takes, the second after one refusal.
+func TestReasoningIsLeftOutWhereItIsRefused(t *testing.T) {
+	const with, bare = `{"role":"assistant","content":null,"reasoning_content":"I \"think\", {so}","tool_calls":[]}`, `{"role":"assistant","content":null,"tool_calls":[]}`
+	const spoken = `{"role":"user","content":"what is \"reasoning_content\":\"x\"?"}`
+	var bodies []string
+	c := newClient(t, carrier(func(r *http.Request) (*http.Response, error) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			return nil, err
+		}
+		if bodies = append(bodies, string(body)); strings.Contains(string(body), with) {
+			return refusal(400, `{"error":{"message":"messages[2]: the field reasoning_content is not allowed in the input"}}`).RoundTrip(r)
+		}
+		return text(say("hi") + end("stop") + done).RoundTrip(r)
+	}))
+	q := question()
+	q.Messages = messages(spoken, with, `{"reasoning_content":"x","role":"assistant"}`, `{"role":"tool","content":"{"}`)
+	_, err := c.Ask(t.Context(), q, nil)
+	var e *Error
+	if !errors.As(err, &e) || e.Kind != UnsupportedField || e.Field != "reasoning_content" || !e.Retryable() {
+		t.Fatalf("the refusal is %v", err)
+	}
+	if a, err := c.Ask(t.Context(), q, nil); err != nil || a.Text != "hi" {
+		t.Fatal(err)
+	}
+	want := strings.Join([]string{spoken, bare, `{"role":"assistant"}`, `{"role":"tool","content":"{"}`}, ",")
+	if !strings.Contains(bodies[0], with) || !strings.Contains(bodies[1], want) {
+		t.Errorf("it asked\n%s\nand then\n%s", bodies[0], bodies[1])
+	}
+	_, _, err = ask(t, refusal(400, `{"error":{"message":"the reasoning_content in the thinking mode must be passed back to the API"}}`))
+	if !errors.As(err, &e) || e.Kind != BadRequest {
+		t.Errorf("where it is missing: %v", err)
 	}
 }

@@ -3,11 +3,13 @@ package model
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"reflect"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 )
 
 const done = "data: [DONE]\n\n"
@@ -139,6 +141,12 @@ var assemblies = []struct {
 		[]Call{{"a", "f", "{}", nil}}},
 	{"what the server wants back", []string{`{"index":0,"id":"a","function":{"name":"f","arguments":"{}"}}`, `{"index":0,"extra_content":{"google":{"thought_signature":"c2ln"}}}`},
 		[]Call{{"a", "f", "{}", []byte(`{"google":{"thought_signature":"c2ln"}}`)}}},
+	{"no name", []string{`{"index":0,"id":"a","function":{"arguments":"{\"x\":1}"}}`, `{"index":1,"id":"b","function":{"name":"f","arguments":"{}"}}`},
+		[]Call{{"a", "", `{"x":1}`, nil}, {"b", "f", "{}", nil}}},
+	{"a name behind the arguments", []string{`{"id":"a","function":{"arguments":"{\"x\""}}`, `{"id":"a","function":{"arguments":":1}"}}`, `{"id":"a","function":{"name":"f"}}`},
+		[]Call{{"a", "f", `{"x":1}`, nil}}},
+	{"a name without an end", []string{`{"index":0,"id":"a","function":{"name":"` + strings.Repeat("x", 1<<16) + `","arguments":"{}"}}`},
+		[]Call{{"a", strings.Repeat("x", maxName), "{}", nil}}},
 	{"arguments that are no JSON stay", []string{`{"index":0,"id":"a","function":{"name":"f","arguments":"{\"x"}}`}, []Call{{"a", "f", `{"x`, nil}}},
 }
 
@@ -206,10 +214,53 @@ var brokenAnswers = []struct {
 	{"event that is not JSON", say("hi") + "data: {bad}\n\n" + say("ho") + done, Garbled, "hi", true},
 	{"choices of another shape", say("hi") + `data: {"choices":[{"delta":"ho"}]}` + "\n\n" + done, Garbled, "hi", true},
 	{"calls announced, none sent", say("hi") + end("tool_calls") + done, Garbled, "hi", true},
-	{"call without a name", toolDelta(`{"index":0,"id":"a","function":{"arguments":"{}"}}`) + end("tool_calls") + done, Garbled, "", true},
+	{"many calls", say("hi") + manyCalls(maxCalls+1) + end("tool_calls") + done, Garbled, "hi", false},
+	{"100,000 calls in one event", say("hi") + toolDelta(strings.TrimSuffix(strings.Repeat(`{"function":{"name":"f","arguments":"{}"}},`, 100_000), ",")) + end("tool_calls") + done, Garbled, "hi", false},
+	{"100,000 calls in a completion", `{"choices":[{"message":{"content":"hi","tool_calls":[` + strings.TrimSuffix(strings.Repeat(`{"id":"a","function":{"name":"f","arguments":"{}"}},`, 100_000), ",") + `]}}]}`, Garbled, "hi", false},
+	{"arguments without an end", say("hi") + strings.Repeat(toolDelta(`{"index":0,"id":"a","function":{"name":"f","arguments":"`+strings.Repeat("x", 1<<20)+`"}}`), 9), Garbled, "hi", false},
+	{"thoughts without an end", say("hi") + strings.Repeat(`data: {"choices":[{"delta":{"reasoning":"`+strings.Repeat("x", 1<<20)+`"}}]}`+"\n", 9), Garbled, "hi", false},
 	{"endless line", "data: " + strings.Repeat("x", maxEvent), Garbled, "", true},
 	{"endless event", strings.Repeat("data: "+strings.Repeat("x", 1<<20)+"\n", 17), Garbled, "", true},
 	{"finish error", say("hi") + end("error") + done, Busy, "hi", true},
+}
+
+// manyCalls are n calls that differ.
+func manyCalls(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, "%s", toolDelta(fmt.Sprintf(`{"index":%d,"id":"c%d","function":{"name":"f","arguments":"{}"}}`, i, i)))
+	}
+	return b.String()
+}
+
+// TestMostCalls in one answer are taken, one for each.
+func TestMostCalls(t *testing.T) {
+	if a, _, err := ask(t, text(manyCalls(maxCalls)+end("tool_calls")+done)); err != nil || len(a.Calls) != maxCalls {
+		t.Errorf("%d calls, %v", len(a.Calls), err)
+	}
+}
+
+// TestAFloodEnds: what says nothing is not read for ever, whatever it is.
+func TestAFloodEnds(t *testing.T) {
+	for _, line := range []string{": keep\n", "\n", "id: 1\n", say(""), say("x")} {
+		e := newEvents(io.NopCloser(strings.NewReader(strings.Repeat(line, 1000))), newIdleWatch(t.Context(), time.Hour))
+		e.left = 900
+		_, err := io.Copy(io.Discard, e)
+		var g *garbageError
+		if !errors.As(err, &g) || !g.final || !strings.Contains(g.what, "512 MB") {
+			t.Errorf("%q for ever: %v", line, err)
+		}
+	}
+}
+
+func TestAnEncodedBodyIsNotUnfolded(t *testing.T) {
+	c := text("\x1f\x8b\x08")
+	c.header.Set("Content-Encoding", "gzip")
+	_, _, err := ask(t, c)
+	var e *Error
+	if !errors.As(err, &e) || e.Kind != Garbled || e.Retryable() || !strings.Contains(e.Text, "in the encoding gzip") {
+		t.Errorf("%v", err)
+	}
 }
 
 func TestBrokenAnswers(t *testing.T) {
@@ -318,7 +369,7 @@ func FuzzStream(f *testing.F) {
 			t.Errorf("said %q, text %q", said, whole.Text)
 		}
 		for _, c := range whole.Calls {
-			if c.ID == "" || c.Name == "" || c.Arguments == "" {
+			if c.ID == "" || c.Arguments == "" {
 				t.Errorf("call %+v lacks something", c)
 			}
 		}

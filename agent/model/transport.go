@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
 )
@@ -40,16 +41,30 @@ func newTransport() *http.Transport {
 	}
 }
 
-// checkRedirect follows what keeps the question a POST to the same host and does not
-// fall back to plain HTTP. The rest would ask for a page and show it as an answer, or
-// tell the conversation to someone whom nobody named.
+// checkRedirect follows what keeps the question a POST to the same host and port, or to TLS there, and
+// does not fall back to plain HTTP. The rest would ask for a page and show it as an answer, or
+// tell the conversation and the key to someone whom nobody named.
 func checkRedirect(next *http.Request, past []*http.Request) error {
 	first := past[0].URL
-	downgraded := first.Scheme == "https" && next.URL.Scheme != "https"
-	if next.Method != http.MethodPost || next.URL.Hostname() != first.Hostname() || downgraded || len(past) >= 10 {
+	if next.Method != http.MethodPost || !sameServer(first, next.URL) || len(past) >= 10 {
 		return http.ErrUseLastResponse
 	}
 	return nil
+}
+
+func sameServer(a, b *url.URL) bool {
+	upgraded := a.Scheme == "http" && b.Scheme == "https" && portOf(a) == "80" && portOf(b) == "443"
+	return a.Hostname() == b.Hostname() && (upgraded || a.Scheme == b.Scheme && portOf(a) == portOf(b))
+}
+
+func portOf(u *url.URL) string {
+	switch {
+	case u.Port() != "":
+		return u.Port()
+	case u.Scheme == "https":
+		return "443"
+	}
+	return "80"
 }
 
 // idleWatch ends its context when nothing was heard for the limit.
@@ -114,6 +129,10 @@ func (x *exchange) Do(r *http.Request) (*http.Response, error) {
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
 		defer resp.Body.Close()
 		return nil, readRefusal(resp)
+	}
+	if coding := resp.Header.Get("Content-Encoding"); coding != "" && !strings.EqualFold(coding, "identity") {
+		resp.Body.Close() // it could unfold to any size, and nobody has asked for it
+		return nil, &garbageError{what: "it sent a body in the encoding " + coding, final: true}
 	}
 	x.events = newEvents(resp.Body, x.watch)
 	resp.Body = x.events

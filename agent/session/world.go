@@ -118,18 +118,24 @@ func (w Workplace) ask(ctx context.Context, j Job, q agent.Ask) agent.Input {
 	return r
 }
 
+// mostOutput is more than any model says and thinks in one answer, in tokens.
+const mostOutput = 4 << 20
+
 // bytesAToken is about how many bytes of code and English a model counts as one token.
 const bytesAToken = 4
 
 // usage is what an answer has used. Where the server tells nothing it is estimated from the length
-// of what was sent and said: a budget that takes nothing for none would never stop anybody.
+// of what was sent and said: a budget that takes nothing for none would never stop anybody. What it
+// cannot be is not believed: no model makes more tokens of a text than it has bytes, and one that is
+// said to would have the conversation begun anew before each question.
 func usage(q model.Request, a model.Answer) protocol.Usage {
-	if a.Usage != (model.Usage{}) {
-		return protocol.Usage{InputTokens: int64(a.Usage.InputTokens), CachedInputTokens: int64(a.Usage.CachedInputTokens), OutputTokens: int64(a.Usage.OutputTokens)}
-	}
 	sent, said := len(q.Tools), len(a.Text)+len(a.Reasoning)
 	for m := range q.Messages {
 		sent += len(m)
+	}
+	if told := a.Usage; told != (model.Usage{}) && told.InputTokens <= sent {
+		return protocol.Usage{InputTokens: int64(told.InputTokens), CachedInputTokens: int64(min(told.CachedInputTokens, told.InputTokens)),
+			OutputTokens: int64(min(told.OutputTokens, mostOutput))}
 	}
 	for _, c := range a.Calls {
 		said += len(c.Name) + len(c.Arguments)

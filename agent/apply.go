@@ -20,6 +20,7 @@ func (s State) Apply(e Event) State {
 		s.Mode, s.Initiative = protocol.Executing, protocol.AgentInitiative
 		s.spendsFrom(e.At)
 		s.Retry = Retry{}
+		s.lookedAt()
 	case Waited:
 		s.Mode, s.Initiative = protocol.Waiting, protocol.DeveloperInitiative
 	case Finished:
@@ -65,6 +66,7 @@ func (s State) Apply(e Event) State {
 		s.edit(e.Op, func(c *Call) { c.Op.Output = clip(c.Op.Output+e.Text, shownOutput) })
 	case Returned:
 		s.revertEnded(e)
+		s.failedAgain(e)
 		s.end(e.Op, returned(e), e.Text)
 	case Stopping:
 		s.edit(e.Op, func(c *Call) { c.Stop = &e.By })
@@ -210,6 +212,7 @@ func (s State) answered(e Answered) State {
 	op.Output = clip(e.Text, shownOutput)
 	s.endQuestion(op)
 	s.Retry = Retry{}
+	s.circle.answers++
 	s.Turn = nil
 	if len(s.Owes) == 0 && !e.Length {
 		s.Nudges = 0
@@ -229,6 +232,7 @@ func (s State) compacted(e Compacted) State {
 	}
 	s.Turn, s.Unsaid = nil, nil
 	s.Retry.Compacted, s.lastTokens = true, 0
+	s.begunAnew()
 	return s
 }
 
@@ -340,6 +344,7 @@ func (s State) resumed(e Resumed) State {
 		s.portion, s.lastLike = spent{usage: s.Usage}, likes{}
 	}
 	s.spendsFrom(e.At)
+	s.lookedAt()
 	s.Mode, s.Initiative, s.Pause, s.Took = protocol.Executing, protocol.AgentInitiative, nil, false
 	s.Case, s.Failing = nil, nil
 	s.note(resumedNote(e))

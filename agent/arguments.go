@@ -3,6 +3,7 @@ package agent
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -327,6 +328,15 @@ func number(id string) int {
 		return 0
 	}
 	return n
+}
+
+// fault says where a text stops to be JSON; nothing where it is some other JSON.
+func fault(text string) string {
+	var bad *json.SyntaxError
+	if err := json.Unmarshal([]byte(text), &shape{}); errors.As(err, &bad) {
+		return fmt.Sprintf(" (%v, at byte %d of %d)", bad, bad.Offset, len(text))
+	}
+	return ""
 }
 
 // isObject says that a call's arguments are a JSON object.

@@ -97,11 +97,12 @@ func (m *moment) resume(in Resume) error {
 	return nil
 }
 
-// prolong gives each open decision the time that it had left when the pause began.
+// prolong gives each open decision the time that it had left when the pause began, and never more
+// than a whole window: the clock may have been set since.
 func (m *moment) prolong() {
 	for _, d := range m.Decisions {
 		if d.Status == protocol.DecisionOpen && d.Deadline != nil && !m.pausedAt.IsZero() {
-			m.say(Prolonged{Decision: d.ID, Until: m.at.Add(max(0, d.Deadline.Sub(m.pausedAt)))})
+			m.say(Prolonged{Decision: d.ID, Until: m.at.Add(min(max(0, d.Deadline.Sub(m.pausedAt)), vetoWindow))})
 		}
 	}
 }

@@ -21,6 +21,7 @@ func (m *moment) replied(in Replied) {
 		return
 	}
 	q := *m.Question
+	in.Calls = callables(in.Calls)
 	if strings.TrimSpace(in.Text) == "" && len(in.Calls) == 0 {
 		m.used(in.Usage)
 		m.inVain(AskFailed{Question: q.ID, Why: FailCut, Text: "the model answered with nothing"})
@@ -170,6 +171,8 @@ func (m *moment) inVain(in AskFailed) {
 	compacted := m.Retry.Compacted
 	m.say(AskedInVain{Question: in.Question, At: m.at, Why: in.Why, Text: in.Text})
 	switch {
+	case in.Why == FailContext && m.cannotShrink():
+		m.giveUp(in.Text + "; " + m.shrinkReason())
 	case in.Why == FailContext && !compacted:
 		m.say(Compacted{Messages: m.brief()})
 	case in.Why == FailFinal, in.Why == FailContext, m.Retry.InARow >= vain:

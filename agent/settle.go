@@ -119,7 +119,7 @@ func (s State) refusal(c Call) string {
 		return fmt.Sprintf("there is no tool %q; the tools are %s", c.Op.Tool, strings.Join(toolNames(), ", "))
 	}
 	if !isObject(c.Arguments) && c.For == "" {
-		return fmt.Sprintf("the arguments of %s are no JSON object. A right call: %s", c.Op.Tool, example(c.Op.Tool))
+		return fmt.Sprintf("the arguments of %s are no JSON object%s. A right call: %s", c.Op.Tool, fault(c.Arguments), example(c.Op.Tool))
 	}
 	if c.Op.Effect == protocol.EffectExecute && !s.Started.Trusted {
 		return "the workspace is not trusted, so nothing is executed in it; the developer has to trust it first. Go on without running commands."
@@ -206,10 +206,14 @@ func (m *moment) ask() bool {
 	if !m.due() {
 		return false
 	}
-	if m.stopSpending() || m.stopLooking() { // what follows from that is next
+	if m.stopSpending() || m.stopLooking() || m.stopCircling() { // what follows from that is next
 		return true
 	}
 	if m.nearTheLimit() {
+		if m.cannotShrink() && !m.urgent() {
+			m.giveUp(m.shrinkReason())
+			return true
+		}
 		m.say(Compacted{Messages: m.brief()})
 	}
 	m.hear(m.ready(false))
@@ -226,7 +230,7 @@ func (m *moment) ask() bool {
 // last answer; it does not wait for commands in the background, for what was told to stop or
 // stands frozen, or for anything once the developer has spoken.
 func (m *moment) due() bool {
-	if m.Question != nil || m.at.Before(m.Retry.Until) { // the zero time is before every other
+	if wait := m.Retry.Until.Sub(m.at); m.Question != nil || wait > 0 && wait <= longestDeferral { // the zero time is before every other
 		return false
 	}
 	talks := m.Initiative == protocol.AgentInitiative && (m.Mode == protocol.Executing || m.Mode == protocol.Paused)

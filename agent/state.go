@@ -57,6 +57,7 @@ type State struct {
 	lastTokens   int64                  // of the last request and its answer
 	portion      spent                  // what was used when the budgets began to count
 	lastLike     likes                  // the last call, and how often in a row it was made
+	circle       circle                 // what turns without anything getting done
 	talk         chain[json.RawMessage] // the conversation, as it was sent
 	plans        chain[protocol.Plan]   // the earlier revisions, as each stood at its end
 	done         chain[*Past]           // operations that have ended; none is ever changed

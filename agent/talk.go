@@ -223,7 +223,7 @@ func (s State) brief() []json.RawMessage {
 	for _, d := range s.Decisions {
 		fmt.Fprintf(&b, "- decision (%s): %s\n", d.Status, inline(d.Summary))
 	}
-	for _, w := range s.words.all() {
+	for _, w := range s.toldWords() {
 		fmt.Fprintf(&b, "- the developer said: %s\n", w)
 	}
 	b.WriteString(s.lately(briefOps))
@@ -245,6 +245,22 @@ func (s State) brief() []json.RawMessage {
 		b.WriteString("\n" + n.Text + "\n")
 	}
 	return []json.RawMessage{say("system", systemWords), say("user", b.String())}
+}
+
+// toldWords is what the developer has said, without the steers that the model is yet to be told: these
+// stand whole behind it.
+func (s State) toldWords() []string {
+	said := s.words.all()
+	for _, n := range slices.Backward(s.Unsaid) {
+		t, ok := s.steering(n.Steer)
+		for i := len(said) - 1; ok && i >= 0; i-- {
+			if said[i] == t.Steer.Text {
+				said = slices.Delete(said, i, i+1)
+				break
+			}
+		}
+	}
+	return said
 }
 
 // pauseBrief is what the agent is to do in the pause that the session is in.

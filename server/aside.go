@@ -46,18 +46,19 @@ func (c *client) beside(ctx context.Context, id string, r protocol.Request, in a
 		return agent.SideAnswer{}, errKeyReused
 	}
 	aside := receipt.Events[i].(agent.AskedAside).ID
-	var answer agent.SideAnswer
 	var then agent.State
 	err = c.on(id, func(s *running) error {
-		then, err = s.Await(ctx, func(now agent.State) (over bool) {
-			answer, over = now.SideAnswered(aside)
+		then, err = s.Await(ctx, func(now agent.State) bool {
+			_, over := now.SideAnswered(aside)
 			return over || !now.AwaitsAside(aside)
 		})
 		return err
 	})
+	if err != nil {
+		return agent.SideAnswer{}, err
+	}
+	answer, _ := then.SideAnswered(aside)
 	switch {
-	case err != nil:
-		return answer, err
 	case answer.ID == "" && !then.Ended: // the request is as old as many others
 		return answer, protocol.Errorf(protocol.NoSuchEntity, "the answer to this request is not kept any more; ask again")
 	case answer.ID == "":

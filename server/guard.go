@@ -93,17 +93,19 @@ func (c *client) scenarioRun(ctx context.Context, p protocol.ScenarioRunParams) 
 		return protocol.ScenarioRunResult{}, errKeyReused
 	}
 	id := receipt.Events[i].(agent.ScenarioWanted).Wanted.ID
-	var run agent.ScenarioRun
+	var then agent.State
 	err = c.on(p.SessionID, func(s *running) error {
-		_, err := s.Await(ctx, func(now agent.State) (over bool) {
-			run, over = now.Run(id)
+		then, err = s.Await(ctx, func(now agent.State) bool {
+			_, over := now.Run(id)
 			return over || now.Ended
 		})
 		return err
 	})
-	switch {
-	case err != nil:
+	if err != nil {
 		return protocol.ScenarioRunResult{}, err
+	}
+	run, _ := then.Run(id)
+	switch {
 	case run.ID == "":
 		return protocol.ScenarioRunResult{}, &protocol.Error{Kind: protocol.WrongMode, Mode: protocol.Done, Text: "scenario: the session ended before the run was over"}
 	case run.Broken != "":

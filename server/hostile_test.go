@@ -325,7 +325,7 @@ var codes = map[int]protocol.ErrorKind{
 	protocol.CodeInvalidParams: protocol.InvalidParams, protocol.CodeStaleRevision: protocol.StaleRevision, protocol.CodeNoSuchSession: protocol.NoSuchSession,
 	protocol.CodeWrongMode: protocol.WrongMode, protocol.CodeNoSuchEntity: protocol.NoSuchEntity, protocol.CodeModelUnavailable: protocol.ModelUnavailable,
 	protocol.CodeUntrusted: protocol.Untrusted, protocol.CodeOverloaded: protocol.Overloaded, protocol.CodeDriftUnacknowledged: protocol.DriftUnacknowledged,
-	-32601: "", -32600: "", -32800: "",
+	-32601: "", -32600: "", -32800: "", -32803: "",
 }
 
 // clearRefusal says what is not clear in a refusal, or "".

@@ -14,7 +14,7 @@ import (
 )
 
 // scripted is a model's server without sockets: each request gets the next of its replies. A
-// request beyond them hangs until it is hung up on.
+// request beyond them gets what beyond gives, else hangs until it is hung up on.
 type scripted struct {
 	t testing.TB
 
@@ -22,6 +22,7 @@ type scripted struct {
 	came     *sync.Cond
 	first    time.Duration // passes before the first reply
 	replies  []reply
+	beyond   func() reply
 	requests []request
 }
 
@@ -64,6 +65,8 @@ func (m *scripted) RoundTrip(r *http.Request) (*http.Response, error) {
 	m.came.Broadcast()
 	if len(m.replies) > 0 {
 		next, m.replies = m.replies[0], m.replies[1:]
+	} else if m.beyond != nil {
+		next = m.beyond()
 	}
 	wait := m.first
 	m.first = 0
@@ -184,8 +187,8 @@ func calling(index int, tool, arguments string) string {
 		index, index, tool, quoted(arguments))
 }
 
-func quoted(text string) string {
-	b, err := json.Marshal(text)
+func quoted(v any) string {
+	b, err := json.Marshal(v)
 	if err != nil {
 		panic(err)
 	}

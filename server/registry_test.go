@@ -51,8 +51,8 @@ func TestCloseOfTheRegistry(t *testing.T) {
 	if err := h.Close(); err != nil {
 		t.Fatal(err)
 	}
-	p.refused(protocol.MethodStart, params{"task": "work"}, -32603, "", "this daemon is ending")
-	p.refused(protocol.MethodAttach, at(id), -32603, "", "this daemon is ending")
+	p.refused(protocol.MethodStart, params{"task": "work"}, -32803, "", "this daemon is ending")
+	p.refused(protocol.MethodAttach, at(id), -32803, "", "this daemon is ending")
 	left, err := session.Load(h.path(h.dir, id))
 	if err != nil {
 		t.Fatal(err)

@@ -15,7 +15,8 @@ type await struct {
 }
 
 // Await waits until ready says of the session's state that it is what the caller waits for, and
-// gives that state. It may be so already. ready is called by the session's own goroutine.
+// gives that state. It may be so already. ready is called by the session's own goroutine, perhaps once
+// more when Await has returned because ctx ended: it looks at the state it is given and writes nothing.
 func (s *Session) Await(ctx context.Context, ready func(agent.State) bool) (agent.State, error) {
 	at := make(chan agent.State, 1)
 	if err := s.send(ctx, message{do: func(context.Context) {
@@ -56,10 +57,10 @@ func (s *Session) answerAwaits() {
 // Past waits until an operation has ended and gives it. The caller knows of the operation from a
 // receipt.
 func (s *Session) Past(ctx context.Context, op string) (agent.Past, error) {
-	var past agent.Past
-	_, err := s.Await(ctx, func(state agent.State) (ended bool) {
-		past, ended = state.Past(op)
+	state, err := s.Await(ctx, func(state agent.State) bool {
+		_, ended := state.Past(op)
 		return ended
 	})
+	past, _ := state.Past(op)
 	return past, err
 }

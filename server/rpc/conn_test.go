@@ -183,9 +183,9 @@ func TestOutcomes(t *testing.T) {
 	rows := []struct{ method, want string }{
 		{"nil", "null"}, {"list", "[]"},
 		{"refused", "-32002 the session is paused; resume it first"},
-		{"fault", "-32603 open journal: disk full"},
+		{"fault", "-32803 open journal: disk full"},
 		{"cancelled", "-32800 cancelled was cancelled"},
-		{"late", "-32603 context deadline exceeded"},
+		{"late", "-32803 context deadline exceeded"},
 		{"channel", "-32603 encode the result of channel: json: unsupported type: chan int"},
 		{"panic", "-32603 panic: the daemon met a fault of its own; its log says which"},
 		{"nil pointer", "-32603 nil pointer: the daemon met a fault of its own; its log says which"},
@@ -229,7 +229,7 @@ func TestAfter(t *testing.T) {
 		p.send(`"id":1,"method":"tandem/session/attach"`)
 		p.send(`"id":2,"method":"tandem/session/attach","params":[0]`)
 		p.send(`"id":3,"method":"tandem/session/attach","params":[0]`)
-		p.want(`1: "session"`, `tandem/progress {"seq":1}`, "2: -32603 no", "3: -32603 no")
+		p.want(`1: "session"`, `tandem/progress {"seq":1}`, "2: -32803 no", "3: -32803 no")
 	})
 }
 
@@ -251,7 +251,7 @@ func TestCall(t *testing.T) {
 		p.send(`"id":2,"method":"edit"`)
 		p.next()
 		p.send(`"id":2,"error":{"code":-32601,"message":"no applyEdit here"}`)
-		p.want("2: -32603 workspace/applyEdit: the client refused: no applyEdit here (code -32601)")
+		p.want("2: -32803 workspace/applyEdit: the client refused: no applyEdit here (code -32601)")
 		p.send(`"id":3,"method":"edit"`)
 		p.next()
 		p.send(`"id":3,"result":{"applied":"yes"}`)

@@ -19,7 +19,8 @@
 // order matters says so with Release and may take as long as it likes.
 //
 // Handlers return an error to refuse: a *protocol.Error with its own code, context.Canceled as
-// -32800, any other as -32603. A request that was cancelled before it began is never begun. What
+// -32800, any other as -32803, LSP's word for a right request that failed; -32603 is a fault of
+// this program. A request that was cancelled before it began is never begun. What
 // arrived whole on a lane is still begun when the peer has gone, so that a word that was sent as
 // the editor closed is not lost; everything else is cancelled then.
 //

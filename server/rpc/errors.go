@@ -28,8 +28,13 @@ func (e *RefusedError) Error() string {
 	return fmt.Sprintf("%s: the client refused: %s (code %d)", e.Method, e.Message, e.Code)
 }
 
-// codeCancelled is LSP's RequestCancelled.
-const codeCancelled jsonrpc2.Code = -32800
+const (
+	// codeCancelled is LSP's RequestCancelled.
+	codeCancelled jsonrpc2.Code = -32800
+	// codeFailed is LSP's RequestFailed: the request was right, and what it asked for could not be done.
+	// InternalError is for faults of this program alone.
+	codeFailed jsonrpc2.Code = -32803
+)
 
 func errCancelled(method string) error {
 	return jsonrpc2.Errorf(codeCancelled, "%s was cancelled", method)
@@ -65,7 +70,7 @@ func asWire(err error) *jsonrpc2.Error {
 	if errors.Is(err, context.Canceled) {
 		return jsonrpc2.NewError(codeCancelled, err.Error())
 	}
-	return jsonrpc2.NewError(jsonrpc2.InternalError, err.Error())
+	return jsonrpc2.NewError(codeFailed, err.Error())
 }
 
 const (
@@ -95,7 +100,7 @@ func sentence(text string) string {
 func encodeResult(method string, result any) (json.RawMessage, error) {
 	raw, err := json.Marshal(result)
 	if err != nil {
-		return nil, fmt.Errorf("encode the result of %s: %w", method, err)
+		return nil, jsonrpc2.Errorf(jsonrpc2.InternalError, "encode the result of %s: %v", method, err)
 	}
 	return raw, nil
 }

@@ -33,8 +33,9 @@ type reply struct {
 	body   string
 	slow   time.Duration // passes before the rest comes
 	rest   string
-	hangs  bool // nothing comes after the body
-	cut    bool // the connection breaks after the body
+	hangs  bool   // nothing comes after the body
+	left   func() // is told when who asked has left
+	cut    bool   // the connection breaks after the body
 }
 
 // request is what a question sent.
@@ -111,6 +112,9 @@ func (s *stream) Read(p []byte) (int, error) {
 	case s.reply.hangs:
 		select {
 		case <-s.left:
+			if s.reply.left != nil {
+				s.reply.left()
+			}
 		case <-s.shut:
 		}
 		return 0, errors.New("hung up")

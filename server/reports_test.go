@@ -27,7 +27,7 @@ type report struct {
 }
 
 // reports are those of the themes a (steer), b (commands), e (crash) and g (editor and wire). Those of
-// h (truth and stops) and j (wishes) stand beside their tests.
+// f (streams and model servers), h (truth and stops) and j (wishes) stand beside their tests.
 var reports = []report{
 	{id: "B001", theme: "a", about: "an interrupted call has no result, and every later request is refused",
 		held: []string{"server.TestReportSteerIntoACommand", "agent.TestScripts/steer_while_running", "agent.TestAnyOrder"}},
@@ -161,8 +161,8 @@ var reports = []report{
 func TestReports(t *testing.T) {
 	known := map[string]bool{}
 	tests := sources{}
-	for _, r := range slices.Concat(reports, reportsOfTruth, reportsOfWishes) {
-		if known[r.id] || !strings.Contains("a b e g h j", r.theme) || r.about == "" {
+	for _, r := range slices.Concat(reports, reportsOfTruth, reportsOfWishes, reportsOfStreams) {
+		if known[r.id] || !strings.Contains("a b e f g h j", r.theme) || r.about == "" {
 			t.Errorf("%s: it stands there twice, or without its theme and fault", r.id)
 		}
 		known[r.id] = true
@@ -286,14 +286,14 @@ func TestReportsOfTheCorpus(t *testing.T) {
 		if err := json.Unmarshal(lines.Bytes(), &r); err != nil {
 			t.Fatal(err)
 		}
-		if strings.Contains("abeghj", r.Theme) {
+		if strings.Contains("abefghj", r.Theme) {
 			missing[r.ID] = r.Theme
 		}
 	}
 	if len(missing) == 0 {
 		t.Fatal("the corpus holds no report")
 	}
-	for _, r := range slices.Concat(reports, reportsOfTruth, reportsOfWishes) {
+	for _, r := range slices.Concat(reports, reportsOfTruth, reportsOfWishes, reportsOfStreams) {
 		if missing[r.id] != r.theme {
 			t.Errorf("%s: of theme %q in the corpus, of %q here", r.id, missing[r.id], r.theme)
 		}

@@ -67,11 +67,12 @@ func (c *calls) find(d callDelta) *openCall {
 		if d.Index.known && call.numbered && call.index == d.Index.value {
 			return call
 		}
-		if !d.Index.known && d.ID != "" && call.id == string(d.ID) {
+		if !(d.Index.known && call.numbered) && d.ID != "" && call.id == string(d.ID) {
 			return call
 		}
 	}
-	if !d.Index.known && d.Function.Name == "" {
+	another := d.ID != "" && last.id != "" && last.complete() // whose name is still to come
+	if !d.Index.known && d.Function.Name == "" && !another {
 		return last
 	}
 	return nil

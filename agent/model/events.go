@@ -11,9 +11,11 @@ import (
 const (
 	// maxEvent bounds one line and one event of a stream.
 	maxEvent = 16 << 20
-	// maxBody bounds what is read of one answer, whatever it consists of. A long answer in
-	// the wordiest dialect takes a quarter of it.
-	maxBody = 512 << 20
+	// maxBody bounds what is read of one answer, whatever it consists of: an answer of 300,000
+	// tokens, each in an event of its own, fits even in the wordiest dialect.
+	maxBody = 256 << 20
+	// lineCost is what each line counts beside its bytes, for the work that it makes.
+	lineCost = 64
 	// maxSample bounds what is kept of a body that is no answer.
 	maxSample = 2 << 10
 )
@@ -22,7 +24,7 @@ var (
 	errEnded = errors.New("the stream ended")                 // cleanly, without [DONE]
 	errTorn  = errors.New("the stream ended within an event") // its last event is half
 	errLong  = errors.New("it sent a line longer than 16 MB") // or an event
-	errFlood = &garbageError{what: "it sent more than 512 MB in one answer", final: true}
+	errFlood = &garbageError{what: "it sent more than 256 MB in one answer", final: true}
 )
 
 // brokenError is a body that could not be read to its end.
@@ -110,7 +112,7 @@ func (e *events) line() ([]byte, error) {
 		if len(e.long)+len(part) > maxEvent {
 			return nil, errLong
 		}
-		if e.left -= int64(len(part)); e.left < 0 {
+		if e.left -= int64(len(part) + lineCost); e.left < 0 {
 			return nil, errFlood
 		}
 		if err == nil && len(e.long) == 0 {

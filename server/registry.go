@@ -350,7 +350,7 @@ func (r *Registry) world(dir string, cfg config.Config) (session.Workplace, erro
 // place is a workspace that is worked in. The caller holds mu and has entered.
 func (r *Registry) place(dir string) (*place, error) {
 	p, ok := r.places[dir]
-	if ok && p.files.Gone() { // another folder stands there now; who works in the old one is told so
+	if ok && (p.files.Gone() || p.files.StoreGone()) { // another folder stands there now; who works in the old one is told so
 		r.gone = append(r.gone, p)
 		ok = false
 	}

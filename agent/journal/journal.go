@@ -4,8 +4,8 @@
 //	{"sum":"1c291ca3","record":{…}}
 //
 // where sum is the CRC-32C of the record's bytes as they stand there. A record is durable when
-// Append returns. The file is locked by the process that appends to it. The package knows
-// lines and checksums, not what the records mean.
+// Append returns, and stands where a later reader looks for it. The file is locked by the process
+// that appends to it. The package knows lines and checksums, not what the records mean.
 package journal
 
 import (
@@ -24,6 +24,9 @@ import (
 // ErrLocked says that another process runs the session.
 var ErrLocked = errors.New("another process runs this session")
 
+// ErrGone says that the file is not at its path any more: what is written to it nobody would find.
+var ErrGone = errors.New("it was removed or replaced while the session ran; put it back where it was, or start a new session")
+
 // Damage is what was found wrong in a journal, and mended or passed over.
 type Damage struct {
 	Torn    int64 // bytes cut off the end: a record that was never acknowledged
@@ -33,6 +36,7 @@ type Damage struct {
 // Journal is a journal that is open for appending.
 type Journal struct {
 	file   file
+	path   string
 	lock   *flock.Flock
 	size   int64 // of what is whole and synced
 	broken error // why nothing can be appended any more
@@ -43,6 +47,7 @@ type file interface {
 	io.WriterAt
 	Sync() error
 	Truncate(size int64) error
+	Stat() (os.FileInfo, error)
 	Close() error
 }
 
@@ -92,7 +97,7 @@ func open(path string, each func([]byte) error) (*Journal, Damage, error) {
 	if err != nil {
 		return nil, damage, errors.Join(fmt.Errorf("open journal %s: %w", path, err), f.Close())
 	}
-	return &Journal{file: f, size: whole}, damage, nil
+	return &Journal{file: f, path: path, size: whole}, damage, nil
 }
 
 // Read gives each record of the journal at path to each, in order, and changes nothing. It
@@ -121,10 +126,25 @@ func (j *Journal) Append(record []byte) error {
 	if err == nil {
 		err = j.file.Sync()
 	}
+	if err == nil {
+		err = j.inPlace()
+	}
 	if err != nil {
 		return j.undo(err)
 	}
 	j.size += int64(len(line))
+	return nil
+}
+
+// inPlace fails where the file is not the one at its path.
+func (j *Journal) inPlace() error {
+	opened, err := j.file.Stat()
+	if err != nil {
+		return err
+	}
+	if there, err := os.Stat(j.path); err != nil || !os.SameFile(opened, there) {
+		return fmt.Errorf("%s: %w", j.path, ErrGone)
+	}
 	return nil
 }
 

@@ -271,3 +271,43 @@ func BenchmarkAppend(b *testing.B) {
 		}
 	}
 }
+
+// What would be written where nobody looks is refused and leaves nothing behind; where the file is put
+// back, it goes on.
+func TestAJournalThatIsTakenAway(t *testing.T) {
+	for name, test := range map[string]struct{ away, back func(path string) error }{
+		"moved":        {func(p string) error { return os.Rename(p, p+".x") }, func(p string) error { return os.Rename(p+".x", p) }},
+		"replaced":     {func(p string) error { return errors.Join(os.Rename(p, p+".x"), os.WriteFile(p, nil, 0o600)) }, func(p string) error { return os.Rename(p+".x", p) }},
+		"folder moved": {func(p string) error { return os.Rename(filepath.Dir(p), filepath.Dir(p)+".x") }, func(p string) error { return os.Rename(filepath.Dir(p)+".x", filepath.Dir(p)) }},
+		"deleted":      {func(p string) error { return errors.Join(os.Link(p, p+".x"), os.Remove(p)) }, func(p string) error { return os.Rename(p+".x", p) }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "sessions", "s.jsonl")
+			j, _, err := Open(path, nothing)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() {
+				if err := j.Close(); err != nil {
+					t.Error(err)
+				}
+			}()
+			if err := errors.Join(j.Append([]byte(three[0])), test.away(path)); err != nil {
+				t.Skipf("an open file cannot be taken away here: %v", err)
+			}
+			if err := j.Append([]byte(three[1])); !errors.Is(err, ErrGone) || !strings.Contains(err.Error(), path) {
+				t.Errorf("append to nowhere: %v", err)
+			}
+			if err := errors.Join(test.back(path), j.Append([]byte(three[2]))); err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			if _, err := Read(path, func(r []byte) error { got = append(got, string(r)); return nil }); err != nil {
+				t.Fatal(err)
+			}
+			if !slices.Equal(got, []string{three[0], three[2]}) {
+				t.Errorf("read %q", got)
+			}
+		})
+	}
+}

@@ -463,7 +463,7 @@ func (s *Session) saveUnsaved(ctx context.Context) bool {
 // halt tells the clients that the session stands still, because nothing can be made durable.
 func (s *Session) halt(err error) {
 	s.log(err.Error())
-	reason := fmt.Sprintf("%v; free some space and the session goes on by itself", err)
+	reason := fmt.Sprintf("%v; when there is room and it can be written again, the session goes on by itself", err)
 	s.tell(protocol.NoteModeChanged, protocol.ModeChangedParams{Event: s.head(), Mode: protocol.Paused, Initiative: protocol.DeveloperInitiative,
 		Pause: &protocol.Pause{By: protocol.PausedByRecovery, Reason: reason}, Reason: reason})
 }

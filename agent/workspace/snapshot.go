@@ -66,6 +66,9 @@ func (s stamp) differs(o stamp) bool {
 // out, or have no digest; so are further paths that are not there.
 func (w *Workspace) Snapshot(ctx context.Context, also ...string) (*Snapshot, error) {
 	next := &Snapshot{files: map[string]stamp{}, settled: time.Now().Add(-clockGrain).UnixNano()}
+	if w.StoreGone() {
+		return nil, fmt.Errorf("take a snapshot of %s: keep content in %s: %w", w.dir, w.store.dir, errStoreGone)
+	}
 	last := w.last.Load()
 	if last == nil {
 		last = &Snapshot{}

@@ -23,6 +23,9 @@ type Store struct {
 // ErrNotKept is wrapped when a content was never kept.
 var ErrNotKept = errors.New("its content was not kept")
 
+// errStoreGone says that what would be kept nobody would find.
+var errStoreGone = errors.New("the folder was removed or replaced while Tandem ran; put it back, or end this session and start another")
+
 // OpenStore opens the store in dir and makes the folder if it is not there.
 func OpenStore(dir string) (*Store, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -67,6 +70,9 @@ func (s *Store) put(data []byte, sync bool) (string, error) {
 	digest := Digest(data)
 	if s == nil {
 		return digest, nil
+	}
+	if sync && gone(s.root, s.dir) {
+		return "", fmt.Errorf("keep content in %s: %w", s.dir, errStoreGone)
 	}
 	at := place(digest)
 	if info, err := s.root.Lstat(at); err == nil && info.Size() == int64(len(data)) {

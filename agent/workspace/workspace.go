@@ -144,11 +144,18 @@ func (w *Workspace) Dir() string { return w.dir }
 // Gone says that the folder at the workspace's path is not the one that was opened: it was
 // removed, or another was put in its place. What is still open then leads nowhere.
 func (w *Workspace) Gone() bool {
-	opened, err := w.root.Stat(".")
+	return gone(w.root, w.dir)
+}
+
+// StoreGone says the same of the folder in which contents are kept: nothing is changed any more then.
+func (w *Workspace) StoreGone() bool { return w.store != nil && gone(w.store.root, w.store.dir) }
+
+func gone(root *os.Root, dir string) bool {
+	opened, err := root.Stat(".")
 	if err != nil {
 		return true
 	}
-	there, err := os.Stat(w.dir)
+	there, err := os.Stat(dir)
 	return err != nil || !os.SameFile(opened, there)
 }
 

@@ -21,7 +21,7 @@ type Program struct {
 // should this process still be there.
 func Spawn(p Program) (<-chan error, error) {
 	if err := os.MkdirAll(filepath.Dir(p.Log), 0o700); err != nil {
-		return nil, fmt.Errorf("make the folder of the log: %w", err)
+		return nil, fmt.Errorf("make the folder of the log: %w; set XDG_STATE_HOME to a folder that can be written", err)
 	}
 	log, err := os.OpenFile(p.Log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {

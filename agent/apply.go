@@ -250,7 +250,7 @@ func (s State) called(e Called) State {
 func (s State) changed(e Changed) State {
 	c, _ := s.call(e.Op)
 	s.edit(e.Op, func(c *Call) {
-		c.Touched = append(slices.Clone(c.Touched), e.Files...)
+		c.Touched, c.Unlisted = append(slices.Clone(c.Touched), e.Files...), c.Unlisted || e.Unlisted
 		for _, f := range e.Files {
 			if !slices.Contains(c.Op.Files, f.Path) {
 				c.Op.Files = append(slices.Clone(c.Op.Files), f.Path)
@@ -376,7 +376,7 @@ func (s *State) end(id string, ended func(protocol.Operation) protocol.Operation
 	c := s.Open[i]
 	s.Open = slices.Delete(slices.Clone(s.Open), i, i+1)
 	op := ended(c.Op)
-	p := Past{Op: op, Seq: s.Seq, Began: c.Began, Changes: c.Touched, Reverted: c.Reverted, Conflicts: c.Conflicts}
+	p := Past{Op: op, Seq: s.Seq, Began: c.Began, Changes: c.Touched, Unlisted: c.Unlisted, Reverted: c.Reverted, Conflicts: c.Conflicts}
 	s.done = s.done.add(&p)
 	s.countReverts(c, p)
 	s.lulled(op)

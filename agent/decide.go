@@ -320,8 +320,8 @@ func (m *moment) outcome(in Outcome) {
 	if !ok || c.Op.Status == protocol.OpQueued || c.Taken {
 		return
 	}
-	if len(in.Changes) > 0 {
-		m.say(Changed{Op: in.Op, Files: in.Changes})
+	if len(in.Changes) > 0 || in.Unlisted {
+		m.say(Changed{Op: in.Op, Files: in.Changes, Unlisted: in.Unlisted})
 		if c.Op.Tool != toolVerify { // what a proof leaves behind does not refute it
 			m.unverify(c, in.Changes)
 		}

@@ -120,6 +120,8 @@ type (
 	Changed struct {
 		Op    string   `json:"op"`
 		Files []Change `json:"files"`
+		// Unlisted says that there may be more, in folders that could not be looked at.
+		Unlisted bool `json:"unlisted,omitempty"`
 	}
 	// Printed is what a running command has written since the last one.
 	Printed struct {

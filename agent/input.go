@@ -112,6 +112,7 @@ type (
 		Output    string // for the developer, bounded
 		ExitCode  *int
 		Changes   []Change
+		Unlisted  bool           // it may have changed files that Changes does not name
 		Conflicts []string       // of a revert
 		Reverted  []RevertedFile // by a revert, as far as it came
 		Findings  []Finding      // stop conditions that kept it from being done
@@ -159,6 +160,8 @@ type Change struct {
 	Before *Image          `json:"before,omitempty"`
 	After  *Image          `json:"after,omitempty"`
 	Hunks  []protocol.Hunk `json:"hunks,omitempty"`
+	// Made is how many of the folders right above it were made for it.
+	Made int `json:"made,omitempty"`
 }
 
 // Image is one state of a file. Digest names its bytes in the store; it is empty where they

@@ -37,6 +37,9 @@ func (s State) Notify(before State, e Event) (Notification, bool) {
 		past, _ := s.done.latest()
 		return progress(head, s.viewOp(past.Op, false))
 	case Changed:
+		if len(e.Files) == 0 {
+			return Notification{}, false
+		}
 		return note(protocol.NoteFilesChanged, protocol.FilesChangedParams{Event: head, OperationID: e.Op, Files: s.viewChanges(e.Files)})
 	case Planned:
 		return note(protocol.NotePlanChanged, protocol.PlanChangedParams{Event: head, Plan: s.ViewPlan(s.Plan), Diff: s.ViewDiff(e.Diff),

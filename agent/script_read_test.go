@@ -237,7 +237,7 @@ func showOperation(e Event) string {
 		for _, f := range e.Files {
 			paths = append(paths, f.Path)
 		}
-		return fields("changed", e.Op, strings.Join(paths, ","))
+		return fields("changed", e.Op, strings.Join(paths, ","), flagged("unlisted", e.Unlisted))
 	case Printed:
 		return fields("printed", e.Op, quoted(e.Text))
 	case Returned:

@@ -108,6 +108,7 @@ type Call struct {
 	Obsolete   []string // of update_plan: the operations that it ended
 	Verified   []Verification
 	Touched    []Change
+	Unlisted   bool           // it may have changed more than what it touched by name
 	Reverts    *Target        // of a revert by hand: what it takes back
 	Reverted   []RevertedFile // of update_plan: what became of the files whose edits it took back
 }
@@ -153,6 +154,8 @@ type Past struct {
 	Seq     int64 // the event that ended it
 	Began   int64 // the event with which it began, 0 if it never did
 	Changes []Change
+	// Unlisted says that it may have changed files that Changes does not name.
+	Unlisted bool
 	// Of a revert: what became of each file, and why some stay, in sentences.
 	Reverted  []RevertedFile
 	Conflicts []string

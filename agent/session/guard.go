@@ -245,6 +245,7 @@ func operation(after []agent.Past, now, before tripwire.Look) tripwire.Operation
 		if p.Op.Effect == protocol.EffectExecute {
 			op.Effect = protocol.EffectExecute
 		}
+		op.Unseen = op.Unseen || p.Unlisted
 		for _, c := range p.Changes {
 			op.Wrote = append(op.Wrote, c.Path)
 		}

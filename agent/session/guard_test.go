@@ -79,3 +79,16 @@ func TestBaselineIsCompleted(t *testing.T) {
 		t.Errorf("with the baseline %s: %+v", c.Baseline, got.Findings)
 	}
 }
+
+// After a command that may have written where nobody could look, nobody can say that a path was left
+// alone.
+func TestAnUnlistedChangeTripsForbiddenPaths(t *testing.T) {
+	for _, unlisted := range []bool{false, true} {
+		p := guarding(t)
+		c := agent.Check{After: []agent.Past{{Op: protocol.Operation{ID: "op1", Effect: protocol.EffectExecute}, Unlisted: unlisted}}}
+		got := p.check(t.Context(), Job{Work: agent.Work{ID: "check 1"}}, c).(agent.Evaluated)
+		if tripped := len(got.Findings) == 1; tripped != unlisted {
+			t.Errorf("unlisted %t: %+v", unlisted, got.Findings)
+		}
+	}
+}

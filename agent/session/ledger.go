@@ -101,7 +101,7 @@ func parts(c workspace.Change, meanwhile []*entry) []workspace.Change {
 	at := c.Before
 	for _, l := range append(until(links, c.After), workspace.Change{Before: c.After}) {
 		if !same(at, l.Before) {
-			own = append(own, workspace.Change{Path: c.Path, Before: at, After: l.Before})
+			own = append(own, workspace.Change{Path: c.Path, Before: at, After: l.Before, Made: c.Made})
 		}
 		at = l.After
 	}

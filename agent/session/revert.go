@@ -36,7 +36,7 @@ func back(edits []agent.Past) []workspace.Change {
 	var out []workspace.Change
 	for _, p := range edits {
 		for _, c := range slices.Backward(p.Changes) {
-			out = append(out, workspace.Change{Path: c.Path, Before: image(c.Before), After: image(c.After)})
+			out = append(out, workspace.Change{Path: c.Path, Before: image(c.Before), After: image(c.After), Made: c.Made})
 		}
 	}
 	return out

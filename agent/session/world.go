@@ -29,6 +29,8 @@ type Workplace struct {
 	Files *workspace.Workspace
 	// Env is the environment of commands, without secrets of the daemon.
 	Env []string
+	// Also are further paths of the workspace, ignored or not, whose changes by commands are kept.
+	Also []string
 	// Timeout bounds a command that names no bound; 0 is 10 minutes.
 	Timeout time.Duration
 	// Ledger is the workspace's; it is needed.
@@ -233,43 +235,44 @@ func (w Workplace) command(ctx context.Context, j Job, args commandArguments) ag
 		spec.Spool, spec.Filter = filepath.Join(w.Output, j.ID+".log"), w.Redactor.filter()
 	}
 	o, diff := w.watched(ctx, j, spec)
-	own := without(diff, w.Ledger.since(mark))
+	own := without(diff.Changes, w.Ledger.since(mark))
 	w.Ledger.enter().end(own)
 	for _, c := range own {
 		w.saw(c.Path)
 	}
 	o.Changes = w.changes(own)
-	o.Text += changedText(own)
+	o.Text += changedText(own) + lostText(own) + unseenText(diff.Unseen)
 	return o
 }
 
 // watched runs a command between two looks at the workspace and tells how these differ.
-func (w Workplace) watched(ctx context.Context, j Job, spec command.Spec) (agent.Outcome, []workspace.Change) {
-	before, err := w.Files.Snapshot(ctx)
+func (w Workplace) watched(ctx context.Context, j Job, spec command.Spec) (agent.Outcome, workspace.Difference) {
+	before, err := w.Files.Snapshot(ctx, w.Also...)
 	if err == nil {
 		err = standStill(ctx, j.Freeze)
 	}
 	if ctx.Err() != nil {
-		return agent.Outcome{Op: j.ID, Cancelled: true, Text: "it was ended before it began"}, nil
+		return agent.Outcome{Op: j.ID, Cancelled: true, Text: "it was ended before it began"}, workspace.Difference{}
 	}
 	if err != nil {
-		return failed(j.ID, err.Error()), nil
+		return failed(j.ID, err.Error()), workspace.Difference{}
 	}
 	c, err := command.Start(spec, j.Said)
 	if err != nil {
-		return failed(j.ID, err.Error()), nil
+		return failed(j.ID, err.Error()), workspace.Difference{}
 	}
 	stopped := attend(ctx, c, j.Freeze)
 	o := outcome(j.ID, c.Result(), stopped)
-	after, err := w.Files.Snapshot(context.WithoutCancel(ctx))
+	whole := context.WithoutCancel(ctx)
+	after, err := w.Files.Snapshot(whole, w.Also...)
 	if err != nil {
+		o.Unlisted = true
 		o.Text += "\nWhich files it changed is not known: " + err.Error()
-		return o, nil
+		return o, workspace.Difference{}
 	}
-	if before.Partial || after.Partial {
-		o.Text += "\nThe workspace holds so many files that not every change can be told."
-	}
-	return o, w.Files.Diff(before, after)
+	diff := w.Files.Diff(whole, before, after)
+	o.Unlisted = len(diff.Unseen) > 0
+	return o, diff
 }
 
 // standStill waits while a job is frozen that has not begun.
@@ -343,11 +346,8 @@ const toldChanges = 50
 
 // changedText tells the model which files a command changed: it may not know them as they are now.
 func changedText(changes []workspace.Change) string {
-	if len(changes) == 0 {
-		return ""
-	}
 	var names []string
-	for _, c := range changes[:min(len(changes), toldChanges)] {
+	for _, c := range changes {
 		switch {
 		case c.Before == nil:
 			names = append(names, c.Path+" (new)")
@@ -357,8 +357,33 @@ func changedText(changes []workspace.Change) string {
 			names = append(names, c.Path)
 		}
 	}
-	text := "\nFiles that it changed: " + strings.Join(names, ", ")
-	if more := len(changes) - len(names); more > 0 {
+	return listed("\nFiles that it changed: ", names)
+}
+
+// lostText tells of which files a command left no way back, since what they held before is not kept.
+func lostText(changes []workspace.Change) string {
+	var names []string
+	for _, c := range changes {
+		if why := workspace.NotKept(c.Before); why != "" {
+			names = append(names, c.Path+" ("+why+")")
+		}
+	}
+	return listed("\nWhat these files held before was not kept, so a revert cannot bring it back: ", names)
+}
+
+// unseenText tells of folders whose changes are not known.
+func unseenText(folders []string) string {
+	return listed("\nThese folders could not be looked at, so what changed in them is not known: ", folders)
+}
+
+// listed is a sentence with names behind it, as many as one can take in; nothing without a name.
+func listed(text string, names []string) string {
+	if len(names) == 0 {
+		return ""
+	}
+	shown := names[:min(len(names), toldChanges)]
+	text += strings.Join(shown, ", ")
+	if more := len(names) - len(shown); more > 0 {
 		text += fmt.Sprintf(", and %d more", more)
 	}
 	return text
@@ -422,7 +447,7 @@ const longestCommand = 12 * time.Hour
 func (w Workplace) changes(list []workspace.Change) []agent.Change {
 	var out []agent.Change
 	for _, c := range list {
-		out = append(out, agent.Change{Path: c.Path, Before: imageOf(c.Before), After: imageOf(c.After), Hunks: w.hunks(c)})
+		out = append(out, agent.Change{Path: c.Path, Before: imageOf(c.Before), After: imageOf(c.After), Hunks: w.hunks(c), Made: c.Made})
 	}
 	return out
 }

@@ -564,3 +564,15 @@ func TestTheWholeOutputIsKept(t *testing.T) {
 		}
 	}
 }
+
+// What a command changed and nobody can bring back is said with its end.
+func TestACommandTellsWhatWasNotKept(t *testing.T) {
+	p := newPlace(t, map[string]string{"a.txt": "a\n"})
+	if err := os.Truncate(filepath.Join(p.Files.Dir(), "a.txt"), 17<<20); err != nil {
+		t.Fatal(err)
+	}
+	o := p.do("run_command", `{"command":"echo x >> a.txt; echo y > b.txt"}`)
+	if want := "a.txt (17 MB, and contents are kept up to 16 MB a file)"; !strings.Contains(o.Text, want) || strings.Contains(o.Text, "b.txt (") {
+		t.Errorf("it says %q", o.Text)
+	}
+}

@@ -22,10 +22,12 @@ type (
 		Mode   fs.FileMode
 		Link   string
 	}
-	// Change is what happened to a path; a nil image means that there was, or is, no file.
+	// Change is what happened to a path; a nil image means that there was, or is, no file. Made
+	// is how many folders above it were made for it.
 	Change = struct {
 		Path          string
 		Before, After *Image
+		Made          int
 	}
 	// Result tells of a mutation: Diff is unified, Notes are sentences for the model.
 	Result = struct {

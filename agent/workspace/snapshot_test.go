@@ -1,9 +1,13 @@
 package workspace
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -36,7 +40,7 @@ func TestSnapshotSeesWhatACommandDid(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	changes := w.Diff(before, snap(t, w))
+	changes := w.Diff(t0, before, snap(t, w)).Changes
 	var got []string
 	for _, c := range changes {
 		got = append(got, fmt.Sprintf("%s %s %s", c.Path, w.told(c.Before), w.told(c.After)))
@@ -47,7 +51,7 @@ func TestSnapshotSeesWhatACommandDid(t *testing.T) {
 	if strings.Join(got, "\n") != strings.Join(want, "\n") {
 		t.Fatalf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
-	if none := w.Diff(before, before); len(none) != 0 {
+	if none := w.Diff(t0, before, before).Changes; len(none) != 0 {
 		t.Fatalf("nothing changed: %v", none)
 	}
 }
@@ -80,7 +84,7 @@ func TestSnapshotOfFurtherPaths(t *testing.T) {
 	}
 	before := take()
 	lay(t, w, map[string]string{"out/report.json": "2", "out/other": "2"})
-	if changes := w.Diff(before, take()); len(changes) != 1 || changes[0].Path != "out/report.json" {
+	if changes := w.Diff(t0, before, take()).Changes; len(changes) != 1 || changes[0].Path != "out/report.json" {
 		t.Fatalf("%v", changes)
 	}
 	if _, err := w.Snapshot(t0, "../x"); err == nil {
@@ -95,7 +99,7 @@ func TestSnapshotDoesNotTrustAYoungStamp(t *testing.T) {
 		lay(t, w, map[string]string{"f": "old"})
 		before := snap(t, w)
 		lay(t, w, map[string]string{"f": "new"})
-		if changes := w.Diff(before, snap(t, w)); len(changes) != 1 {
+		if changes := w.Diff(t0, before, snap(t, w)).Changes; len(changes) != 1 {
 			t.Fatalf("round %d: %v", i, changes)
 		}
 	}
@@ -117,4 +121,190 @@ func BenchmarkSnapshot(b *testing.B) {
 		}
 	}
 	b.ReportMetric(float64(first.Milliseconds()), "ms-first")
+}
+
+// What git has is not copied, and comes from git when a command has changed it: also where the command
+// has committed the change. A file that git knows otherwise is copied as any other.
+func TestSnapshotTakesFromGitWhatGitHas(t *testing.T) {
+	w, home := open(t, Options{Store: filepath.Join(t.TempDir(), "kept")})
+	lay(t, w, map[string]string{"clean": "clean\n", "committed": "before\n", "gone": "gone\n", "dir/mode": "m\n", "dirty": "1\n", "touched": "same\n"})
+	gitIn(t, w.Dir(), "init", "-q")
+	gitIn(t, w.Dir(), "add", "-A")
+	gitIn(t, w.Dir(), "commit", "-q", "-m", "all")
+	settle(t, w)
+	lay(t, w, map[string]string{"dirty": "2\n", "untracked": "u\n"})
+	dotGit := tree(t, filepath.Join(home, "ws", ".git"))
+	before := snap(t, w)
+	if kept := len(keptIn(t, w)); kept != 2 {
+		t.Fatalf("%d contents were copied, want the two that git has not", kept)
+	}
+	if now := tree(t, filepath.Join(home, "ws", ".git")); !slices.Equal(now, dotGit) {
+		t.Error("a snapshot changed .git")
+	}
+	lay(t, w, map[string]string{"committed": "after\n", "dirty": "3\n", "touched": "same\n"})
+	if err := errors.Join(os.Remove(filepath.Join(w.Dir(), "gone")), os.Chmod(filepath.Join(w.Dir(), "dir/mode"), 0o755)); err != nil {
+		t.Fatal(err)
+	}
+	gitIn(t, w.Dir(), "commit", "-q", "-a", "-m", "more")
+	dotGit = tree(t, filepath.Join(home, "ws", ".git"))
+	want := "committed before after, dir/mode m m, dirty 2 3, gone gone -"
+	if got := w.toldAll(w.Diff(t0, before, snap(t, w)).Changes); got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	if now := tree(t, filepath.Join(home, "ws", ".git")); !slices.Equal(now, dotGit) {
+		t.Error("a look at what changed has changed .git")
+	}
+}
+
+// settle makes git's index younger than all files, as it is where somebody has
+// looked at the status a moment after the last change.
+func settle(t testing.TB, w *Workspace) {
+	t.Helper()
+	later := time.Now().Add(time.Second)
+	if err := os.Chtimes(filepath.Join(w.Dir(), ".git", "index"), later, later); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (w *Workspace) toldAll(changes []Change) string {
+	var got []string
+	for _, c := range changes {
+		got = append(got, fmt.Sprintf("%s %s %s", c.Path, w.told(c.Before), w.told(c.After)))
+	}
+	return strings.Join(got, ", ")
+}
+
+// keptIn are the contents of a store.
+func keptIn(t testing.TB, w *Workspace) (kept []string) {
+	t.Helper()
+	err := filepath.WalkDir(w.store.dir, func(at string, d fs.DirEntry, err error) error {
+		if err == nil && d.Type().IsRegular() && place(filepath.Base(filepath.Dir(at))+d.Name()) != "" {
+			kept = append(kept, at)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return kept
+}
+
+// An index that is torn, or of a kind that is not read, is as none; a file that git was told not to
+// look at is copied.
+func TestSnapshotDoesNotTrustAnyIndex(t *testing.T) {
+	w, _ := open(t, Options{})
+	lay(t, w, map[string]string{"a": "a\n", "b": "b\n"})
+	gitIn(t, w.Dir(), "init", "-q")
+	gitIn(t, w.Dir(), "add", "-A")
+	good := []byte(read(t, w, ".git/index"))
+	files, err := parseIndex(good)
+	if err != nil || len(files) != 2 {
+		t.Fatal(files, err)
+	}
+	for i := range good {
+		bad := slices.Clone(good)
+		bad[i] ^= 0x40
+		if _, err := parseIndex(bad); err == nil {
+			t.Fatalf("byte %d was altered", i)
+		}
+		if _, err := parseIndex(good[:i]); err == nil {
+			t.Fatalf("the first %d bytes are taken for an index", i)
+		}
+	}
+	gitIn(t, w.Dir(), "update-index", "--assume-unchanged", "b")
+	if files, err = parseIndex([]byte(read(t, w, ".git/index"))); err != nil || len(files) != 1 {
+		t.Errorf("%v, %v", files, err)
+	}
+	gitIn(t, w.Dir(), "update-index", "--no-assume-unchanged", "--index-version", "4")
+	if _, err = parseIndex([]byte(read(t, w, ".git/index"))); err == nil {
+		t.Error("version 4 is taken for one that is read")
+	}
+	if before := snap(t, w); before.Len() != 2 || len(keptIn(t, w)) != 2 {
+		t.Errorf("%d contents were kept of %d files", len(keptIn(t, w)), before.Len())
+	}
+}
+
+// A file whose stamp git's index has, but which may have changed behind it, is read.
+func TestSnapshotReadsWhatIsAsYoungAsTheIndex(t *testing.T) {
+	w, _ := open(t, Options{})
+	lay(t, w, map[string]string{"f": "f\n"})
+	gitIn(t, w.Dir(), "init", "-q")
+	gitIn(t, w.Dir(), "add", "-A")
+	info, err := os.Stat(filepath.Join(w.Dir(), "f"))
+	if err == nil {
+		err = os.Chtimes(filepath.Join(w.Dir(), ".git", "index"), info.ModTime(), info.ModTime())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if snap(t, w); len(keptIn(t, w)) != 1 {
+		t.Error("it was not copied")
+	}
+}
+
+// What a bound leaves out is told, and is no change; what one snapshot did not copy the next one does.
+func TestSnapshotTellsWhatItDidNotSee(t *testing.T) {
+	w, _ := open(t, Options{})
+	lay(t, w, map[string]string{"a/1": "1", "a/2": "2", "b/1": "1", "b/deep/1": "1"})
+	few := func(b bounds) *Snapshot {
+		s, err := w.snapshot(t0, b, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	bound := usualBounds
+	bound.most = 3
+	whole, part := few(usualBounds), few(bound)
+	d := w.Diff(t0, whole, part)
+	if len(d.Changes) != 0 || len(d.Unseen) == 0 || part.Len() >= whole.Len() {
+		t.Errorf("with %d of %d files: %+v", part.Len(), whole.Len(), d)
+	}
+	bound = usualBounds
+	bound.look = 0
+	if d := w.Diff(t0, whole, few(bound)); len(d.Changes) != 0 || !slices.Equal(d.Unseen, []string{"."}) {
+		t.Errorf("without time: %+v", d)
+	}
+	again := few(usualBounds)
+	if d := w.Diff(t0, whole, again); len(d.Changes)+len(d.Unseen) != 0 {
+		t.Errorf("whole again: %+v", d)
+	}
+}
+
+func TestSnapshotGoesOnKeepingWhereItHadNoRoom(t *testing.T) {
+	w, _ := open(t, Options{})
+	lay(t, w, map[string]string{"a": "aaaa", "b": "bbbb", "c": "cccccc"})
+	bound := usualBounds
+	bound.total, bound.perFile = 5, 5
+	for i, want := range []int{1, 2, 2} {
+		s, err := w.snapshot(t0, bound, nil)
+		if err != nil || len(keptIn(t, w)) != want {
+			t.Errorf("look %d: %d contents, want %d, %v", i, len(keptIn(t, w)), want, err)
+		}
+		s.settled = math.MaxInt64 // as if the files had been written long before
+	}
+}
+
+// A folder that cannot be read any more is no folder whose files were deleted.
+func TestSnapshotOfAFolderThatMayNotBeRead(t *testing.T) {
+	d := &difference{}
+	open := &folder{entries: []entry{{name: "f", image: &Image{}}}}
+	d.folder("x", open, &folder{shut: denied}, 0)
+	d.folder("y", &folder{shut: denied}, &folder{shut: denied}, 0)
+	if len(d.pairs) != 0 || !slices.Equal(d.unseen, []string{"x"}) {
+		t.Errorf("%v, unseen %q", d.pairs, d.unseen)
+	}
+}
+
+// Folders that were made for a file are counted from it upwards.
+func TestDiffCountsTheFoldersThatWereMade(t *testing.T) {
+	w, _ := open(t, Options{})
+	lay(t, w, map[string]string{"old/f": "1"})
+	before := snap(t, w)
+	lay(t, w, map[string]string{"old/g": "1", "old/new/f": "1", "a/b/c/f": "1"})
+	for _, c := range w.Diff(t0, before, snap(t, w)).Changes {
+		if want := map[string]int{"old/g": 0, "old/new/f": 1, "a/b/c/f": 3}[c.Path]; c.Made != want {
+			t.Errorf("%s: %d, want %d", c.Path, c.Made, want)
+		}
+	}
 }

@@ -99,18 +99,18 @@ func never(base string) bool {
 // rulesAt collects the rules that hold in a folder before its own ignore file is read. A
 // folder that is itself left out was asked for by name, so nothing is left out below it.
 func (w *Workspace) rulesAt(dir string) (all rules, within bool, err error) {
-	exclude, err := w.ignoreFile(".git/info/exclude", ".")
+	exclude, err := w.ignoreRules(".git/info/exclude", ".", ignoreFile{})
 	if err != nil || dir == "." {
-		return exclude, false, err
+		return exclude.rules, false, err
 	}
-	all = exclude
+	all = exclude.rules
 	at := "."
 	for _, part := range elements(dir) {
-		more, err := w.ignoreFile(path.Join(at, ".gitignore"), at)
+		more, err := w.ignoreRules(path.Join(at, ".gitignore"), at, ignoreFile{})
 		if err != nil {
 			return nil, false, err
 		}
-		all = append(all, more...)
+		all = append(all, more.rules...)
 		at = path.Join(at, part)
 		if never(part) || all.ignore(at, true) {
 			return nil, true, nil
@@ -119,8 +119,8 @@ func (w *Workspace) rulesAt(dir string) (all rules, within bool, err error) {
 	return all, false, nil
 }
 
-// ignoreFile reads an ignore file; one that is not there, or no plain file, has no rules.
-func (w *Workspace) ignoreFile(name, dir string) (rules, error) {
+// ignoreText is what an ignore file says; one that is not there, or no plain file, says nothing.
+func (w *Workspace) ignoreText(name string) ([]byte, error) {
 	if info, err := w.root.Lstat(name); err != nil || !info.Mode().IsRegular() {
 		return nil, nil
 	}
@@ -128,7 +128,12 @@ func (w *Workspace) ignoreFile(name, dir string) (rules, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read ignore rules %s: %w", name, err)
 	}
-	return parseRules(data, dir), nil
+	return data, nil
+}
+
+// is tells that rules are the very same value. It says nothing of rules that only read alike.
+func (r rules) is(o rules) bool {
+	return len(r) == len(o) && (len(r) == 0 || &r[0] == &o[0])
 }
 
 // walker goes through the files below a folder in the order of their names, without
@@ -164,7 +169,10 @@ func (k *walker) folder(ctx context.Context, dir string, above rules) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	entries, err := k.entries(dir)
+	entries, err := k.w.entries(dir)
+	if errors.Is(err, fs.ErrPermission) {
+		return nil
+	}
 	if err != nil {
 		return err
 	}
@@ -189,13 +197,15 @@ func (k *walker) folder(ctx context.Context, dir string, above rules) error {
 	return nil
 }
 
-func (k *walker) entries(dir string) ([]fs.DirEntry, error) {
-	f, err := k.w.root.Open(dir)
-	if errors.Is(err, fs.ErrPermission) || errors.Is(err, fs.ErrNotExist) {
+// entries are what stands in a folder, in order. One that has vanished is empty; one that may not
+// be read is fs.ErrPermission.
+func (w *Workspace) entries(dir string) ([]fs.DirEntry, error) {
+	f, err := w.root.Open(dir)
+	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, k.w.confined(dir, err)
+		return nil, w.confined(dir, err)
 	}
 	defer f.Close()
 	entries, err := f.ReadDir(-1)
@@ -212,6 +222,6 @@ func (k *walker) rules(dir string, entries []fs.DirEntry, above rules) (rules, e
 	if k.all || !own {
 		return above, nil
 	}
-	more, err := k.w.ignoreFile(path.Join(dir, ".gitignore"), dir)
-	return append(slices.Clip(above), more...), err
+	more, err := k.w.ignoreRules(path.Join(dir, ".gitignore"), dir, ignoreFile{})
+	return append(slices.Clip(above), more.rules...), err
 }

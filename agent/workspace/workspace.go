@@ -44,10 +44,12 @@ type Image = struct {
 }
 
 // Change is what happened to one path, slash-separated and relative to the workspace; a nil
-// image means that there was, or is, no such file.
+// image means that there was, or is, no such file. Made is how many of the folders right above
+// it were made for it.
 type Change = struct {
 	Path          string
 	Before, After *Image
+	Made          int
 }
 
 // Edit replaces Old by New: in the one place where Old stands, or everywhere with ReplaceAll.
@@ -85,6 +87,7 @@ type Workspace struct {
 	seen sync.Map
 	last atomic.Pointer[Snapshot]
 	rg   string
+	git  string
 }
 
 // Open opens the workspace in dir, which must be a folder, and the store, which is made if
@@ -105,7 +108,7 @@ func Open(dir string, o Options) (*Workspace, error) {
 		root.Close()
 		return nil, fmt.Errorf("open workspace %s: the content store %s lies in it: choose a folder outside", dir, o.Store)
 	}
-	w := &Workspace{dir: abs, root: root, buffers: o.Buffers, apply: o.Apply, rg: findRipgrep(abs)}
+	w := &Workspace{dir: abs, root: root, buffers: o.Buffers, apply: o.Apply, rg: findRipgrep(abs), git: findGit(abs)}
 	if o.Store == "" {
 		return w, nil
 	}

@@ -125,8 +125,9 @@ func (w *Workspace) replace(f *file, data []byte) (Change, error) {
 		return Change{}, err
 	}
 	dir := path.Dir(f.name)
-	if err := w.root.MkdirAll(dir, 0o755); err != nil {
-		return Change{}, w.confined(dir, err)
+	made, err := w.makeFolders(dir)
+	if err != nil {
+		return Change{}, err
 	}
 	temp := path.Join(dir, tempName())
 	if err := writeNew(w.root, temp, data, perm, true); err != nil {
@@ -137,7 +138,7 @@ func (w *Workspace) replace(f *file, data []byte) (Change, error) {
 		return Change{}, dropTemp(w.root, temp, err)
 	}
 	w.remember(f.name, after)
-	return Change{Path: f.name, Before: f.image, After: after}, syncDir(w.root, dir)
+	return Change{Path: f.name, Before: f.image, After: after, Made: made}, syncDir(w.root, dir)
 }
 
 // dropTemp removes what a mutation left half-way.

@@ -184,8 +184,9 @@ func (w *Workspace) Move(ctx context.Context, from, to string) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	if err := w.root.MkdirAll(path.Dir(target), 0o755); err != nil {
-		return Result{}, w.confined(target, err)
+	made, err := w.makeFolders(path.Dir(target))
+	if err != nil {
+		return Result{}, err
 	}
 	if len(changes) == 2 && changes[0].Path == source {
 		if err := w.still(source, changes[0].Before); err != nil {
@@ -195,8 +196,11 @@ func (w *Workspace) Move(ctx context.Context, from, to string) (Result, error) {
 	if err := w.rename(source, target); err != nil {
 		return Result{}, err
 	}
-	for _, c := range changes {
+	for i, c := range changes {
 		w.remember(c.Path, c.After)
+		if c.After != nil { // a folder that was moved is new at its place, and so are those in it
+			changes[i].Made = made + strings.Count(strings.TrimPrefix(c.Path, target), "/")
+		}
 	}
 	return Result{Changes: changes}, errors.Join(syncDir(w.root, path.Dir(source)), syncDir(w.root, path.Dir(target)))
 }

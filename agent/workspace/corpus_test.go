@@ -3,22 +3,24 @@ package workspace
 import (
 	"encoding/base64"
 	"encoding/json"
-	"errors"
-	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
+
+	"tandem/agent/patch"
 )
 
 // corpusCase is one case of the corpus of edits, in its own notation.
 type corpusCase struct {
 	ID, Name, Path, Edit, Setup string
 	Kind                        string `json:"edit_kind"`
+	Files                       map[string]string
+	ExpectedFiles               map[string]string `json:"expected_files"`
 	Original                    *string
 	OriginalB64                 string `json:"original_b64"`
 	Expected                    *string
@@ -38,7 +40,7 @@ func TestCorpus(t *testing.T) {
 	if err != nil || len(names) == 0 {
 		t.Fatalf("no cases below %s: %v", dir, err)
 	}
-	ran := 0
+	ran := map[string]int{}
 	for _, name := range names {
 		data, err := os.ReadFile(name)
 		if err != nil {
@@ -48,25 +50,23 @@ func TestCorpus(t *testing.T) {
 		if err := json.Unmarshal(data, &c); err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		if !slices.Contains([]string{"old_new", "search_replace", "whole_file"}, c.Kind) {
-			continue
-		}
-		ran++
+		ran[c.Kind]++
 		t.Run(c.ID, func(t *testing.T) { c.run(t) })
 	}
-	if ran < 10 {
-		t.Fatalf("only %d cases are of the kinds that the tools take", ran)
+	for _, kind := range []string{"old_new", "search_replace", "unified_diff", "apply_patch"} {
+		if ran[kind] == 0 {
+			t.Errorf("no case is a %s", kind)
+		}
 	}
 }
 
 func (c *corpusCase) run(t *testing.T) {
 	w, home := open(t, Options{})
-	at := filepath.Join(w.Dir(), c.Path)
-	c.prepare(t, w.Dir(), at)
+	c.prepare(t, w)
 	before := tree(t, home)
-	path, err := c.apply(w)
+	err := c.apply(w)
 	after := tree(t, home)
-	t.Logf("%s: %s: %v", c.Name, path, err)
+	t.Logf("%s: %v", c.Name, err)
 	if err != nil {
 		if strings.Join(before, "\n") != strings.Join(after, "\n") {
 			t.Fatalf("refused, and yet the files changed\nbefore %q\nafter  %q", before, after)
@@ -76,6 +76,11 @@ func (c *corpusCase) run(t *testing.T) {
 		}
 		return
 	}
+	if c.Path == "" || c.ExpectedFiles != nil {
+		c.compare(t, w)
+		return
+	}
+	at := filepath.Join(w.Dir(), c.Path)
 	got, err := os.ReadFile(at)
 	if err != nil {
 		t.Fatal(err)
@@ -95,8 +100,25 @@ func (c *corpusCase) run(t *testing.T) {
 	}
 }
 
+// compare holds all the files against those that the case wants.
+func (c *corpusCase) compare(t *testing.T, w *Workspace) {
+	got := map[string]string{}
+	listed, err := w.List(t0, "", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range listed.Entries {
+		got[name] = read(t, w, name)
+	}
+	if !c.allows("expected") || !maps.Equal(got, c.ExpectedFiles) {
+		t.Fatalf("got  %q\nwant %q (refuse: %q)", got, c.ExpectedFiles, c.Refuse)
+	}
+}
+
 // prepare lays out the case. A file that the setup replaces by a link is not written.
-func (c *corpusCase) prepare(t *testing.T, dir, at string) {
+func (c *corpusCase) prepare(t *testing.T, w *Workspace) {
+	dir, at := w.Dir(), filepath.Join(w.Dir(), c.Path)
+	lay(t, w, c.Files)
 	data := []byte(nil)
 	if c.OriginalB64 != "" {
 		data, _ = base64.StdEncoding.DecodeString(c.OriginalB64)
@@ -141,11 +163,11 @@ func (c *corpusCase) results() []string {
 	return all
 }
 
-func (c *corpusCase) apply(w *Workspace) (path string, err error) {
+func (c *corpusCase) apply(w *Workspace) error {
 	switch c.Kind {
 	case "whole_file":
-		_, err = w.Write(t0, c.Path, c.Edit)
-		return c.Path, err
+		_, err := w.Write(t0, c.Path, c.Edit)
+		return err
 	case "old_new":
 		var e struct {
 			Old string `json:"old_string"`
@@ -153,48 +175,14 @@ func (c *corpusCase) apply(w *Workspace) (path string, err error) {
 			All bool   `json:"replace_all"`
 		}
 		if err := json.Unmarshal([]byte(c.Edit), &e); err != nil {
-			return c.Path, err
+			return err
 		}
-		_, err = w.Edit(t0, c.Path, []Edit{{Old: e.Old, New: e.New, ReplaceAll: e.All}})
-		return c.Path, err
+		_, err := w.Edit(t0, c.Path, []Edit{{Old: e.Old, New: e.New, ReplaceAll: e.All}})
+		return err
 	}
-	path, edits, err := parseBlocks(c.Edit, c.Path)
+	files, err := patch.Parse(c.Edit, c.Path)
 	if err == nil {
-		_, err = w.Edit(t0, path, edits)
+		_, err = w.Patch(t0, files)
 	}
-	return path, err
-}
-
-var (
-	opening = regexp.MustCompile(`^<{5,9} SEARCH>?$`)
-	middle  = regexp.MustCompile(`^={7}$`)
-	closing = regexp.MustCompile(`^>{5,9} REPLACE$`)
-	escaped = regexp.MustCompile(`(?m)^\\([<=>]{7})`)
-)
-
-// parseBlocks reads the corpus' notation of blocks: it is no form that a tool takes.
-func parseBlocks(text, path string) (string, []Edit, error) {
-	var edits []Edit
-	part := 0
-	var halves [2]strings.Builder
-	for l := range strings.SplitSeq(strings.TrimSuffix(text, "\n"), "\n") {
-		switch {
-		case part == 0 && opening.MatchString(l):
-			part = 1
-		case part == 1 && middle.MatchString(l):
-			part = 2
-		case part == 2 && closing.MatchString(l):
-			edits = append(edits, Edit{Old: escaped.ReplaceAllString(halves[0].String(), "$1"), New: escaped.ReplaceAllString(halves[1].String(), "$1")})
-			halves = [2]strings.Builder{}
-			part = 0
-		case part > 0:
-			fmt.Fprintf(&halves[part-1], "%s\n", l)
-		case l != "" && !strings.HasPrefix(l, "`"):
-			path = l
-		}
-	}
-	if part != 0 || len(edits) == 0 {
-		return path, nil, errors.New("a block is not complete")
-	}
-	return path, edits, nil
+	return err
 }

@@ -10,6 +10,9 @@
 // indentation; each tier counts only with a unique match, and a refusal shows what would
 // have matched. The lines that an edit leaves alone keep their own bytes.
 //
+// A patch of several files is looked at whole before anything is touched, and what was done is
+// taken back when a later part cannot be. Its hunks are found by their lines, in the same tiers.
+//
 // What the agent last saw of a file is remembered as a digest: a file that changed since is
 // not edited, overwritten, moved or deleted before the agent was shown the change.
 //

@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/aymanbagabas/go-udiff"
+
+	"tandem/agent/patch"
 )
 
 // Edit applies all the edits to one file, or none. Each is matched against the text as it
@@ -16,36 +18,11 @@ import (
 // A single edit with an empty Old fills a file that is missing or empty. The errors are
 // sentences that show what would have matched.
 func (w *Workspace) Edit(ctx context.Context, path string, edits []Edit) (Result, error) {
-	name, err := w.agents(path, true)
+	s, err := w.update(patch.File{Path: path, Edits: edits})
 	if err != nil {
 		return Result{}, err
 	}
-	if len(edits) == 0 {
-		return Result{}, fmt.Errorf("edit %s: no edits were given: give at least one pair of old and new", path)
-	}
-	if text, version, open := w.buffer(name); open {
-		after, notes, err := rewrite(text, edits)
-		if err != nil {
-			return Result{}, fmt.Errorf("edit %s (open in the editor): %w", path, err)
-		}
-		return w.applied(ctx, name, version, text, after, notes)
-	}
-	f, err := w.load(name)
-	if err != nil {
-		return Result{}, err
-	}
-	if f.image == nil && !creates(edits) {
-		return Result{}, w.missing(path)
-	}
-	if err := w.fresh(f); err != nil {
-		return Result{}, err
-	}
-	data, notes, err := f.edited(edits)
-	if err != nil {
-		return Result{}, fmt.Errorf("edit %s: %w", path, err)
-	}
-	change, err := w.replace(f, data)
-	return w.result(change, f.data, data, notes), err
+	return s.do(ctx, w)
 }
 
 // creates tells whether edits are the one form that makes a file.
@@ -53,13 +30,13 @@ func creates(edits []Edit) bool {
 	return len(edits) == 1 && edits[0].Old == "" && edits[0].New != ""
 }
 
-// edited gives the file's bytes after the edits.
-func (f *file) edited(edits []Edit) ([]byte, []string, error) {
+// edited gives the file's bytes after its text was rewritten.
+func (f *file) edited(rewrite func(raw string) (string, []string, error)) ([]byte, []string, error) {
 	d, err := decode(f.data)
 	if err != nil {
 		return nil, nil, fmt.Errorf("the file %w: a text edit would damage it; use a command that knows its format", err)
 	}
-	after, notes, err := rewrite(d.text, edits)
+	after, notes, err := rewrite(d.text)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -90,9 +67,7 @@ func rewrite(raw string, edits []Edit) (string, []string, error) {
 		if err != nil {
 			return "", nil, numberedError(i, edits, t, err)
 		}
-		if found[0].how != "" {
-			notes = append(notes, fmt.Sprintf("The old text at line %d was matched %s.", t.number(found[0].start), found[0].how))
-		}
+		notes = append(notes, howNotes(t, found[0])...)
 		spans = append(spans, found...)
 	}
 	after, err := t.splice(spans)
@@ -100,6 +75,14 @@ func rewrite(raw string, edits []Edit) (string, []string, error) {
 		err = errors.New("the file already reads so: nothing would change")
 	}
 	return after, notes, err
+}
+
+// howNotes tells of a match that was not byte by byte.
+func howNotes(t *text, s span) []string {
+	if s.how == "" {
+		return nil
+	}
+	return []string{fmt.Sprintf("The old text at line %d was matched %s.", t.number(s.start), s.how)}
 }
 
 // numberedError says which of several edits was refused, and whether it hopes for the text

@@ -250,6 +250,19 @@ func noTemp(t *testing.T, w *Workspace) {
 	}
 }
 
+// Places that overlap are several places: an edit does not choose the first.
+func TestPlacesThatOverlap(t *testing.T) {
+	for _, c := range []struct{ file, old string }{{"a\na\na\n", "a\na\n"}, {"xxx\n", "xx"}, {"a  \na  \na  \n", "a\na\n"}} {
+		_, _, err := rewrite(c.file, []Edit{{Old: c.old, New: "b\n"}})
+		if err == nil || !strings.Contains(err.Error(), "stands there 2 times") {
+			t.Errorf("%q in %q: %v", c.old, c.file, err)
+		}
+	}
+	if after, _, err := rewrite("xxxxx\n", []Edit{{Old: "xx", New: "y", ReplaceAll: true}}); err != nil || after != "yyx\n" {
+		t.Errorf("%q %v", after, err)
+	}
+}
+
 func FuzzEdit(f *testing.F) {
 	f.Add("a\r\nb\n", "a\n", "c\n", "b", "", false)
 	f.Add("    x\n  y", "x\ny", "z", "1 | y", "q\n", true)

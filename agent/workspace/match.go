@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"html"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -71,10 +72,26 @@ func (t *text) locate(e Edit) ([]span, error) {
 	switch {
 	case len(found) == 0:
 		return nil, t.notFound(old, repl)
-	case len(found) > 1 && !e.ReplaceAll:
-		return nil, t.ambiguous(found)
+	case e.ReplaceAll:
+		return apart(found), nil
+	case len(found) > 1:
+		return nil, t.ambiguous(found, moreLines+", or set replace_all")
 	}
 	return found, nil
+}
+
+const moreLines = "give more of the lines around it so that only one place matches"
+
+// apart are the places that do not overlap one before them.
+func apart(found []span) []span {
+	end := 0
+	return slices.DeleteFunc(found, func(s span) bool {
+		if s.start < end {
+			return true
+		}
+		end = s.end
+		return false
+	})
 }
 
 // exact finds the text as it stands, but for line ends. Text that ends a line is meant as
@@ -88,8 +105,8 @@ func (t *text) exact(old, repl string) []span {
 			break
 		}
 		start := at + i
-		at = start + len(old)
-		s := t.weave(offset(start), offset(at), old, repl, nil)
+		at = start + 1 // places that overlap are several, too
+		s := t.weave(offset(start), offset(start+len(old)), old, repl, nil)
 		found = append(found, s)
 		if start == 0 || view[start-1] == '\n' {
 			whole = append(whole, s)
@@ -165,16 +182,13 @@ func contents(s string) (lines []string, ended bool) {
 	return strings.Split(s, "\n"), ended
 }
 
-// windows gives the index of each run of lines that ok accepts, without overlap.
+// windows gives the index of each run of lines that ok accepts.
 func (t *text) windows(n int, ok func(lines []line) bool) []int {
 	var at []int
-	for i := 0; i+n <= len(t.lines); {
+	for i := 0; i+n <= len(t.lines); i++ {
 		if ok(t.lines[i : i+n]) {
 			at = append(at, i)
-			i += n
-			continue
 		}
-		i++
 	}
 	return at
 }

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"tandem/agent/patch"
 )
 
 // Each way out is tried with each tool; what lies outside must neither be told nor changed.
@@ -68,12 +70,25 @@ func everyTool(w *Workspace, path string) map[string]func() (string, error) {
 			return "", err
 		},
 		"move to": func() (string, error) { _, err := w.Move(t0, "in.txt", path); return "", err },
+		"patch": func() (string, error) {
+			return "", patches(w, patch.File{Path: path, Hunks: []patch.Hunk{{Old: "TOP\n", New: "x\n"}}})
+		},
+		"patch that adds":     func() (string, error) { return "", patches(w, patch.File{Kind: patch.Add, Path: path, Text: "x\n"}) },
+		"patch that moves to": func() (string, error) { return "", patches(w, patch.File{Path: "in.txt", To: path}) },
 	}
 	if path != "file" && path != "dangling" {
 		calls["move"] = func() (string, error) { _, err := w.Move(t0, path, "moved"); return "", err }
 		calls["delete"] = func() (string, error) { _, err := w.Delete(t0, path); return "", err }
+		calls["patch that moves"] = func() (string, error) { return "", patches(w, patch.File{Path: path, To: "moved"}) }
+		calls["patch that deletes"] = func() (string, error) { return "", patches(w, patch.File{Kind: patch.Delete, Path: path}) }
 	}
 	return calls
+}
+
+// patches tries a patch of a file, with a file beside it that could be changed.
+func patches(w *Workspace, f patch.File) error {
+	_, err := w.Patch(t0, []patch.File{{Kind: patch.Add, Path: "beside", Text: "x\n"}, f})
+	return err
 }
 
 // A link that is swapped between the look and the deed meets the root itself.

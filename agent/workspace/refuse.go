@@ -31,11 +31,10 @@ func refuse(cause error, format string, args ...any) error {
 	return &refusal{text: fmt.Sprintf(format, args...), cause: cause}
 }
 
-// ambiguous refuses to choose: it shows the places.
-func (t *text) ambiguous(found []span) error {
+// ambiguous refuses to choose: it shows the places and says what would choose.
+func (t *text) ambiguous(found []span, chooses string) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "the old text stands there %d times%s: give more of the lines around it so that only one place matches, or set replace_all. The places:",
-		len(found), matchedHow(found[0].how))
+	fmt.Fprintf(&b, "the old text stands there %d times%s: %s. The places:", len(found), matchedHow(found[0].how), chooses)
 	for i, s := range found {
 		if i == shownPlaces {
 			fmt.Fprintf(&b, "\n… and %d more", len(found)-i)

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"tandem/agent/patch"
 	"tandem/protocol"
 )
 
@@ -260,6 +261,10 @@ func target(tool, text string) string {
 		return ""
 	}
 	switch tool {
+	case toolEditFile:
+		if files, _, err := patch.In(text); err == nil && len(files) > 0 {
+			return clip(strings.Join(patch.Names(files), ", "), 200)
+		}
 	case toolSearch:
 		return clip(a.Pattern, 200)
 	case toolMoveFile:
@@ -278,13 +283,14 @@ func target(tool, text string) string {
 var fileFields = []string{"path", "file_path", "file", "filename", "from", "source", "old_path", "to", "destination", "new_path"}
 
 // filesIn are the files that a call of a file tool may mean: each name that it takes, read alone, so
-// that one of a wrong type does not hide the others.
+// that one of a wrong type does not hide the others, and all those of a patch.
 func filesIn(text string) []string {
+	patched, _, _ := patch.In(text) // one that is none is refused by the tool
+	files := patch.Names(patched)
 	d := json.NewDecoder(strings.NewReader(text))
 	if t, err := d.Token(); err != nil || t != json.Delim('{') {
 		return nil // the tool refuses it
 	}
-	var files []string
 	for d.More() {
 		key, err := d.Token()
 		var value json.RawMessage
@@ -297,6 +303,50 @@ func filesIn(text string) []string {
 		}
 	}
 	return files
+}
+
+// deletes is a file that a call deletes, or "".
+func deletes(c Call) string {
+	switch c.Op.Tool {
+	case toolDeleteFile:
+		if files := filesIn(c.Arguments); len(files) > 0 {
+			return files[0]
+		}
+	case toolEditFile:
+		patched, _, _ := patch.In(c.Arguments)
+		for _, f := range patched {
+			if f.Kind == patch.Delete {
+				return f.Path
+			}
+		}
+	}
+	return ""
+}
+
+// toolApplyPatch is no tool of ours, but one that many models were taught: a call of it is one of
+// edit_file with a patch.
+const toolApplyPatch = "apply_patch"
+
+// meant is a call as it is worked. What the conversation holds is what the model said.
+func meant(c ModelCall) ModelCall {
+	if c.Name != toolApplyPatch {
+		return c
+	}
+	c.Name = toolEditFile
+	if isObject(c.Arguments) {
+		return c
+	}
+	var text string
+	if json.Unmarshal([]byte(c.Arguments), &text) != nil {
+		text = c.Arguments // the patch itself, as some give it
+	}
+	if !isObject(text) {
+		text = encode(struct {
+			Patch string `json:"patch"`
+		}{text})
+	}
+	c.Arguments = text
+	return c
 }
 
 // object is the arguments as the conversation holds them: always an object, never empty. What

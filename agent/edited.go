@@ -38,7 +38,7 @@ func (s State) concerns(path string) bool {
 		}
 	}
 	for _, c := range s.Open {
-		if s.handled(c.Op, path) {
+		if s.handled(c.Op, path) || c.Op.Tool == toolEditFile && slices.ContainsFunc(filesIn(c.Arguments), func(f string) bool { return s.path(f) == path }) {
 			return true
 		}
 	}

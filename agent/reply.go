@@ -31,6 +31,10 @@ func (m *moment) replied(in Replied) {
 	m.say(Answered{Question: q.ID, At: m.at, Text: in.Text, Calls: len(in.Calls), Length: in.Length,
 		Message: assistantMessage(in, first)})
 	m.used(in.Usage)
+	in.Calls = slices.Clone(in.Calls)
+	for i, c := range in.Calls {
+		in.Calls[i] = meant(c)
+	}
 	if m.Plan.Revision == 0 && works(in.Calls) && !makesPlan(in.Calls) && m.Mode == protocol.Executing {
 		m.unplanned()
 	}

@@ -60,9 +60,9 @@ func (s State) reaches(d protocol.Decision, by Call) (files []string, deleted st
 		}
 		for _, f := range filesIn(c.Arguments) {
 			add(f)
-			if c.Op.Tool == toolDeleteFile {
-				deleted = f
-			}
+		}
+		if f := deletes(c); f != "" {
+			deleted = f
 		}
 	}
 	return files, deleted

@@ -34,6 +34,14 @@ func TestForbiddenPathsHaveNoOtherName(t *testing.T) {
 		{"move_file", `{"source":"migrations/1.sql","destination":"b.sql"}`},
 		{"move_file", `{"old_path":"a.txt","new_path":"migrations/2.sql"}`},
 		{"delete_file", `{"file":"migrations/1.sql"}`},
+		{"edit_file", `{"patch":"--- a/migrations/1.sql\n+++ b/migrations/1.sql\n@@ -1 +1 @@\n-a\n+b\n"}`},
+		{"edit_file", `{"diff":"--- a/migrations/1.sql\n+++ b/migrations/1.sql\n@@ -1 +1 @@\n-a\n+b\n"}`},
+		{"edit_file", `{"path":"a.txt","edits":"--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-one\n+two\n--- \"a/migrations/\\061.sql\"\n+++ \"b/migrations/\\061.sql\"\n@@ -1 +1 @@\n-a\n+b\n"}`},
+		{"edit_file", `{"path":"a.txt","diff":"diff --git a/a.txt b/a.txt\nrename from a.txt\nrename to migrations/2.sql\n"}`},
+		{"edit_file", `{"input":"*** Begin Patch\n*** Update File: a.txt\n*** Move to: ./migrations/2.sql\n*** End Patch"}`},
+		{"edit_file", `{"input":"*** Begin Patch\n*** Delete File: a.txt\n*** Delete File: migrations/1.sql\n*** End Patch"}`},
+		{"edit_file", `{"path":"a.txt","patch":"<<<<<<< SEARCH\none\n=======\ntwo\n>>>>>>> REPLACE\nmigrations/1.sql\n<<<<<<< SEARCH\na\n=======\nb\n>>>>>>> REPLACE\n"}`},
+		{"edit_file", `{"path":"migrations/1.sql","old":"","new":"@@ -1 +1 @@\n-a\n+b\n"}`},
 	} {
 		p := guarding(t)
 		o := p.do(test.tool, test.arguments)

@@ -8,6 +8,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"tandem/agent/patch"
 )
 
 // arguments are those of any of the tools; a tool reads its own.
@@ -16,6 +18,7 @@ type arguments struct {
 	regex                                  bool
 	first, last                            int
 	edits                                  []Edit
+	patch                                  []patch.File
 }
 
 // fields is a JSON object before its fields have types.
@@ -57,15 +60,63 @@ func parse(name, args string) (a arguments, err error) {
 	case ReadFile:
 		err = first(o.need(&a.path, "path"), o.number(&a.first, "start_line"), o.number(&a.last, "end_line"))
 	case EditFile:
-		err = first(o.need(&a.path, "path"), o.edits(&a.edits))
+		err = a.change(o, args)
 	case WriteFile:
-		err = first(o.need(&a.path, "path"), o.present("content"), o.text(&a.content, "content"))
+		err = first(o.need(&a.path, "path"), o.present("content"), o.text(&a.content, "content"), a.wholePatch())
 	case MoveFile:
 		err = first(o.need(&a.from, "from"), o.need(&a.to, "to"))
 	case DeleteFile:
 		err = o.need(&a.path, "path")
 	}
 	return a, err
+}
+
+// change reads what edit_file shall do: a patch, in whichever field it came, or edits of one file.
+func (a *arguments) change(o fields, args string) error {
+	files, found, err := patch.In(args)
+	if !found {
+		if err := first(o.need(&a.path, "path"), o.edits(&a.edits)); err != nil {
+			return err
+		}
+		a.patch = a.itself()
+		return nil
+	}
+	raw, list := o.get("edits")
+	_, old := o.get("old")
+	if old || list && kind(raw) != "text" {
+		return errors.New("a patch is given beside other edits: give one of them")
+	}
+	a.patch = files
+	return err
+}
+
+// itself is a patch that an only edit would put into the very file which the patch is for. A patch
+// for another file is text that may well stand in one.
+func (a *arguments) itself() []patch.File {
+	if len(a.edits) != 1 || a.edits[0].Old != "" && a.edits[0].New != "" {
+		return nil
+	}
+	return patchOf(a.path, a.edits[0].Old+a.edits[0].New)
+}
+
+// patchOf is a patch for one file alone, which it neither moves nor deletes, or nil.
+func patchOf(path, text string) []patch.File {
+	if !patch.Begins(text) {
+		return nil
+	}
+	files, err := patch.Parse(text, path)
+	if err != nil || len(files) != 1 || files[0].Path != path || files[0].To != "" || files[0].Kind == patch.Delete {
+		return nil
+	}
+	return files
+}
+
+// wholePatch refuses to put a patch of a file in its place.
+func (a *arguments) wholePatch() error {
+	if patchOf(a.path, a.content) == nil {
+		return nil
+	}
+	return fmt.Errorf("content is a patch of %s and not its text: give it to edit_file as patch, or write the whole text", a.path)
 }
 
 func first(errs ...error) error {
@@ -197,13 +248,10 @@ func (o fields) number(into *int, name string) error {
 
 // edits reads a list of edits, also as a list in quotes, as one edit without a list, or as
 // the fields of one edit beside path.
-func (o fields) edits(into *[]Edit) error {
-	raw, ok := o.get("edits")
+func (of fields) edits(into *[]Edit) error {
+	raw, ok := of.get("edits")
 	if !ok {
-		if _, alone := o.get("old"); !alone {
-			return errors.New("edits is missing")
-		}
-		return one(into, "old and new", o)
+		return of.alone(into)
 	}
 	var inner string
 	if json.Unmarshal(raw, &inner) == nil {
@@ -221,11 +269,33 @@ func (o fields) edits(into *[]Edit) error {
 		if json.Unmarshal(raw, &o) != nil || o == nil {
 			return fmt.Errorf("edits must be a list of objects with old and new, but number %d is none", i+1)
 		}
-		if err := one(into, fmt.Sprintf("edits number %d", i+1), o); err != nil {
+		if err := first(of.sameFile(o, i+1), one(into, fmt.Sprintf("edits number %d", i+1), o)); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// sameFile refuses an edit of another file than the call's: it would be made in the wrong one.
+func (o fields) sameFile(edit fields, number int) error {
+	if name := edit.peek("path"); name != "" && name != o.peek("path") {
+		return fmt.Errorf("edits number %d is for %s, but the call is for %s: make a call for each file, or give a patch of all of them", number, name, o.peek("path"))
+	}
+	return nil
+}
+
+// alone reads the one edit whose fields stand beside path.
+func (o fields) alone(into *[]Edit) error {
+	if _, ok := o.get("old"); ok {
+		return one(into, "old and new", o)
+	}
+	if _, ok := o.get("content"); ok {
+		return errors.New("edits is missing: for the whole text of a file call write_file")
+	}
+	if _, ok := o.get("start_line"); ok {
+		return errors.New("edits is missing: a place is given by its old text, not by the numbers of lines")
+	}
+	return errors.New("edits is missing")
 }
 
 // one reads a single edit. A missing old or new is not taken for an empty one: that would

@@ -4,7 +4,9 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
-	"strings"
+	"slices"
+
+	"tandem/agent/patch"
 )
 
 // The types that the files speak in are plain structs by alias, so that whoever has the
@@ -71,6 +73,7 @@ type Files interface {
 	Search(ctx context.Context, q Query) (Found, error)
 	Read(path string, first, last int) (Text, error)
 	Edit(ctx context.Context, path string, edits []Edit) (Result, error)
+	Patch(ctx context.Context, files []patch.File) (Result, error)
 	Write(ctx context.Context, path, content string) (Result, error)
 	Move(ctx context.Context, from, to string) (Result, error)
 	Delete(ctx context.Context, path string) (Result, error)
@@ -152,6 +155,10 @@ func (t Tools) run(ctx context.Context, name string, a arguments) Outcome {
 		text, err := t.Files.Read(a.path, a.first, a.last)
 		return answer(name, err, func() Outcome { return read(a, text) })
 	case EditFile:
+		if a.patch != nil {
+			r, err := t.Files.Patch(ctx, a.patch)
+			return changed(name, patched(a.patch), r, err)
+		}
 		r, err := t.Files.Edit(ctx, a.path, a.edits)
 		return changed(name, "Edited "+a.path, r, err)
 	case WriteFile:
@@ -179,37 +186,9 @@ func failed(name string, err error) Outcome {
 	return Outcome{Text: bound("Refused: "+text, maxText), Failed: true, Summary: oneLine(name + ": " + text)}
 }
 
-// Target is what a call is about, in one line for display: a path, a pattern, a command.
-// It is "" when the arguments do not tell.
-func Target(name, args string) string {
-	o, err := object(args)
-	if err != nil {
-		return ""
-	}
-	get := func(field string) string { return o.peek(field) }
-	switch name {
-	case MoveFile:
-		if get("from") == "" {
-			return ""
-		}
-		return oneLine(get("from") + " → " + get("to"))
-	case Search, ListFiles:
-		words := []string{}
-		for _, field := range []string{"pattern", "path", "glob"} {
-			if v := get(field); v != "" {
-				words = append(words, v)
-			}
-		}
-		return oneLine(strings.Join(words, " in "))
-	case "run_command":
-		return oneLine(get("command"))
-	default:
-		return oneLine(get("path"))
-	}
-}
-
 // Paths are the paths that a call would touch, as they were given: a rule about paths has
-// to resolve them first. They are nil when the call has none, or cannot be understood.
+// to resolve them first. Those of a patch are all there. They are nil when the call has none, or
+// cannot be understood.
 func Paths(name, args string) []string {
 	if !Takes(name) {
 		return nil
@@ -223,6 +202,9 @@ func Paths(name, args string) []string {
 		if v := o.peek(field); v != "" {
 			paths = append(paths, v)
 		}
+	}
+	if files, _, err := patch.In(args); err == nil && name == EditFile {
+		paths = append(paths, slices.DeleteFunc(patch.Names(files), func(v string) bool { return slices.Contains(paths, v) })...)
 	}
 	return paths
 }

@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
+
+	"tandem/agent/patch"
 )
 
 // shelf is files in memory, enough to see what a call asks for and to word what comes back.
@@ -60,6 +63,27 @@ func (s shelf) Edit(_ context.Context, path string, edits []Edit) (Result, error
 		s[path] = strings.Replace(s[path], e.Old, e.New, n)
 	}
 	return Result{Changes: []Change{{Path: path, Before: &Image{}, After: &Image{}}}, Diff: "--- a\n+++ a\n@@ -1 +1 @@\n-" + before + "+" + s[path]}, nil
+}
+
+func (s shelf) Patch(_ context.Context, files []patch.File) (Result, error) {
+	var r Result
+	for _, f := range files {
+		for _, h := range f.Hunks {
+			s[f.Path] = strings.Replace(s[f.Path], h.Old, h.New, 1)
+		}
+		for _, e := range f.Edits {
+			s[f.Path] = strings.Replace(s[f.Path], e.Old, e.New, 1)
+		}
+		if f.Kind == patch.Add {
+			s[f.Path] = f.Text
+		}
+		if f.Kind == patch.Delete {
+			delete(s, f.Path)
+		}
+		r.Changes = append(r.Changes, Change{Path: f.Path, Before: &Image{}, After: &Image{}})
+		r.Diff += "--- " + f.Path + "\n+++ " + f.Path + "\n@@ -1 +1 @@\n-old\n+new\n"
+	}
+	return r, nil
 }
 
 func (s shelf) Write(_ context.Context, path, content string) (Result, error) {
@@ -146,6 +170,17 @@ func TestRefused(t *testing.T) {
 		{EditFile, `{"path": "a.txt", "edits": [null]}`, "number 1 is none"},
 		{EditFile, `{"path": "a.txt", "edits": [{"old": "x"}]}`, "edits number 1: new is missing"},
 		{EditFile, `{"path": "a.txt", "edits": [{"old": "x", "new": "y"}, {"new": "y"}]}`, "edits number 2: old is missing"},
+		{EditFile, `{"path": "a.txt", "content": "x"}`, "for the whole text of a file call write_file"},
+		{EditFile, `{"path": "a.txt", "start_line": 1, "end_line": 2, "text": "x"}`, "a place is given by its old text"},
+		{EditFile, `{"path": "a.txt", "edits": "s/x/y/"}`, "edits must be a list of objects"},
+		{EditFile, `{"path": "a.txt", "edits": [{"path": "b.txt", "old": "x", "new": "y"}]}`, "is for b.txt, but the call is for a.txt"},
+		{EditFile, `{"path": "a.txt", "patch": "nothing of the kind"}`, "the patch is none"},
+		{EditFile, `{"path": "a.txt", "patch": {"a": 1}}`, "patch must be the text of a patch"},
+		{EditFile, `{"path": "a.txt", "patch": "@@\n-x\n+y", "diff": "@@\n-x\n+y"}`, "two patches are given"},
+		{EditFile, `{"path": "a.txt", "patch": "@@\n-x\n+y", "edits": [{"old": "x", "new": "y"}]}`, "beside other edits"},
+		{EditFile, `{"path": "a.txt", "patch": "@@\n-x\n+y", "old_string": "x", "new": "y"}`, "beside other edits"},
+		{EditFile, `{"path": "b.txt", "patch": "--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-x\n+y"}`, "path is b.txt, but the patch changes a.txt"},
+		{WriteFile, `{"path": "a.txt", "content": "--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-x\n+y\n"}`, "content is a patch of a.txt"},
 		{EditFile, `{"path": "a.txt", "edits": [{"old": "x", "new": 3}]}`, "new must be text in quotes, not a number"},
 		{WriteFile, `{"path": "a.txt"}`, "content is missing"},
 		{WriteFile, `{"path": "a.txt", "content": {"a": 1}}`, "content must be text in quotes, not an object"},
@@ -204,24 +239,73 @@ func TestLongTextsAreBounded(t *testing.T) {
 	}
 }
 
-func TestTargetAndPaths(t *testing.T) {
-	for _, c := range []struct{ name, args, target, paths string }{
-		{ReadFile, `{"path": "a/b.go"}`, "a/b.go", "a/b.go"},
-		{ReadFile, `{"file_path": "a/b.go"}`, "a/b.go", "a/b.go"},
-		{Search, `{"pattern": "x y", "path": "src", "glob": "*.go"}`, "x y in src in *.go", "src"},
-		{ListFiles, `{}`, "", ""},
-		{MoveFile, `{"from": "a", "to": "b"}`, "a → b", "a b"},
-		{"run_command", `{"command": "make\ntest"}`, "make", ""},
-		{"update_plan", `{"steps": []}`, "", ""},
-		{ReadFile, `{not json`, "", ""},
-		{ReadFile, `{"path": 7}`, "", ""},
-		{WriteFile, `{"path": "` + strings.Repeat("é", 500) + `"}`, strings.Repeat("é", maxLine-1) + "…", strings.Repeat("é", 500)},
+func TestPaths(t *testing.T) {
+	for _, c := range []struct{ name, args, paths string }{
+		{ReadFile, `{"path": "a/b.go"}`, "a/b.go"},
+		{ReadFile, `{"file_path": "a/b.go"}`, "a/b.go"},
+		{Search, `{"pattern": "x y", "path": "src", "glob": "*.go"}`, "src"},
+		{ListFiles, `{}`, ""},
+		{MoveFile, `{"from": "a", "to": "b"}`, "a b"},
+		{"run_command", `{"command": "make\ntest"}`, ""},
+		{"update_plan", `{"steps": []}`, ""},
+		{ReadFile, `{not json`, ""},
+		{ReadFile, `{"path": 7}`, ""},
+		{EditFile, `{"patch": "--- a/x.go\n+++ b/x.go\n@@ -1 +1 @@\n-a\n+b\n--- a/y.go\n+++ b/y.go\n@@ -1 +1 @@\n-a\n+b\n"}`, "x.go y.go"},
+		{EditFile, `{"path": "m/x.go", "diff": "--- x.go\n+++ x.go\n@@ -1 +1 @@\n-a\n+b\n"}`, "m/x.go"},
+		{EditFile, `{"path": "x.go", "edits": "*** Begin Patch\n*** Update File: x.go\n*** Move to: y.go\n*** Delete File: z.go\n*** End Patch"}`, "x.go y.go z.go"},
+		{EditFile, `{"path": "x.go", "input": "<<<<<<< SEARCH\na\n=======\nb\n>>>>>>> REPLACE\ny.go\n<<<<<<< SEARCH\na\n=======\nb\n>>>>>>> REPLACE\n"}`, "x.go y.go"},
 	} {
-		if got := Target(c.name, c.args); got != c.target {
-			t.Errorf("target of %s %s: %q", c.name, c.args, got)
-		}
 		if got := strings.Join(Paths(c.name, c.args), " "); got != c.paths {
 			t.Errorf("paths of %s %s: %q", c.name, c.args, got)
+		}
+	}
+}
+
+// A patch is understood in whichever field it comes.
+func TestPatchesInEveryForm(t *testing.T) {
+	const diff = `--- a/a.go\n+++ b/a.go\n@@ -1 +1 @@\n-x\n+y\n`
+	const block = `<<<<<<< SEARCH\nx\n=======\ny\n>>>>>>> REPLACE\n`
+	for _, args := range []string{
+		`{"patch": "` + diff + `"}`,
+		`{"path": "a.go", "patch": "` + diff + `"}`,
+		`{"path": "/home/someone/w/a.go", "patch": "` + diff + `"}`,
+		`{"path": ".", "diff": "` + diff + `", "edits": null}`,
+		`{"path": "a.go", "edits": "` + diff + `"}`,
+		`{"path": "a.go", "old": "", "new": "` + diff + `"}`,
+		`{"path": "a.go", "old": "` + diff + `", "new": ""}`,
+		`{"path": "a.go", "edits": [{"old": "", "new": "` + diff + `"}]}`,
+		`{"path": "a.go", "edits": [{"old_string": "@@ -1 +1 @@\n-x\n+y", "new_string": ""}]}`,
+		`{"path": "a.go", "diff": "@@ -1 +1 @@\n-x\n+y"}`,
+		`{"input": "*** Begin Patch\n*** Update File: a.go\n@@\n-x\n+y\n*** End Patch"}`,
+		`{"path": "a.go", "patch": "` + block + `"}`,
+		`{"path": "a.go", "old": "", "new": "` + block + `"}`,
+	} {
+		s := shelf{"a.go": "x\n", "/home/someone/w/a.go": "x\n"}
+		o := Tools{Files: s}.Run(context.Background(), Call{EditFile, args})
+		if o.Failed || s["a.go"]+s["/home/someone/w/a.go"] != "y\nx\n" && s["a.go"]+s["/home/someone/w/a.go"] != "x\ny\n" || !strings.HasPrefix(o.Summary, "Edited ") {
+			t.Errorf("%s: %+v", args, o)
+		}
+	}
+	s := shelf{"a.go": "x\n", "b.go": "x\n"}
+	o := Tools{Files: s}.Run(context.Background(), Call{EditFile, `{"patch": "` + diff + `diff --git a/b.go b/b.go\ndeleted file mode 100644\n"}`})
+	if o.Failed || o.Summary != "Edited a.go, Deleted b.go (+2 −2)" || !strings.Contains(o.Text, "--- b.go") {
+		t.Errorf("%+v", o)
+	}
+}
+
+// A patch that stands in a file as text is text: of another file, or in a file of patches.
+func TestPatchesThatAreText(t *testing.T) {
+	for _, c := range []struct{ name, path, text string }{
+		{EditFile, "fix.patch", `--- a/a.go\n+++ b/a.go\n@@ -1 +1 @@\n-x\n+y\n`},
+		{EditFile, "README.md", `Say so:\n--- a/README.md\n+++ b/README.md\n@@ -1 +1 @@\n-x\n+y\n`},
+		{WriteFile, "fix.patch", `--- a/a.go\n+++ b/a.go\n@@ -1 +1 @@\n-x\n+y\n`},
+		{WriteFile, "list.md", `--- not\n--- a patch\n`},
+	} {
+		s := shelf{}
+		args := `{"path": "` + c.path + `", "old": "", "new": "` + c.text + `", "content": "` + c.text + `"}`
+		o := Tools{Files: s}.Run(context.Background(), Call{c.name, args})
+		if want := strings.ReplaceAll(c.text, `\n`, "\n"); o.Failed || c.name == WriteFile && s[c.path] != want || strings.Contains(s["a.go"], "y") {
+			t.Errorf("%s: %+v %q", c.path, o, s)
 		}
 	}
 }
@@ -231,13 +315,22 @@ func FuzzRun(f *testing.F) {
 		f.Add(name, args)
 	}
 	f.Add(EditFile, `{"path": "a", "edits": "[{\"old\": \"x\", \"new\": \"y\"}]"}`)
+	f.Add(EditFile, `{"path": "a", "patch": "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n"}`)
+	f.Add(EditFile, `{"path": "b/x", "input": "*** Begin Patch\n*** Add File: x\n+a\n*** End Patch"}`)
 	f.Fuzz(func(t *testing.T, name, args string) {
 		o := Tools{Files: shelf{"a": "x\n"}}.Run(context.Background(), Call{name, args})
-		if o.Text == "" || o.Summary == "" || strings.Contains(o.Summary, "\n") || strings.Contains(Target(name, args), "\n") {
+		if o.Text == "" || o.Summary == "" || strings.Contains(o.Summary, "\n") {
 			t.Fatalf("%q %q: %+v", name, args, o)
 		}
-		if a, err := decode(name, args); err == nil && !o.Failed && a.path != "" && len(Paths(name, args)) == 0 {
-			t.Fatalf("%q %q touches a path that is not told", name, args)
+		a, err := decode(name, args)
+		if err != nil || o.Failed {
+			return
+		}
+		told := Paths(name, args)
+		for _, touched := range append(patch.Names(a.patch), a.path, a.from, a.to) {
+			if touched != "" && !slices.Contains(told, touched) {
+				t.Fatalf("%q %q touches %q, which is not told", name, args, touched)
+			}
 		}
 	})
 }

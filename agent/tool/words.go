@@ -3,6 +3,8 @@ package tool
 import (
 	"fmt"
 	"strings"
+
+	"tandem/agent/patch"
 )
 
 // Bounds of what is said, in bytes.
@@ -97,9 +99,29 @@ func changed(name, done string, r Result, err error) Outcome {
 	return Outcome{Text: b.String(), Changes: r.Changes, Summary: oneLine(done + delta(r.Diff))}
 }
 
-// strip takes the two file names off a diff: the path was said.
+// patched says what a patch did, file by file.
+func patched(files []patch.File) string {
+	words := make([]string, len(files))
+	for i, f := range files {
+		switch {
+		case f.Kind == patch.Add:
+			words[i] = "Wrote " + f.Path
+		case f.Kind == patch.Delete:
+			words[i] = "Deleted " + f.Path
+		case f.To != "" && len(f.Hunks) == 0:
+			words[i] = "Moved " + f.Path + " to " + f.To
+		case f.To != "":
+			words[i] = "Edited " + f.Path + " and moved it to " + f.To
+		default:
+			words[i] = "Edited " + f.Path
+		}
+	}
+	return strings.Join(words, ", ")
+}
+
+// strip takes the two file names off a diff of one file: the path was said.
 func strip(diff string) string {
-	if at := strings.Index(diff, "@@"); at > 0 {
+	if at := strings.Index(diff, "@@"); at > 0 && strings.Count(diff, "\n--- ") == 0 {
 		return diff[at:]
 	}
 	return diff
@@ -108,8 +130,11 @@ func strip(diff string) string {
 // delta counts the lines that a diff adds and takes away.
 func delta(diff string) string {
 	plus, minus := 0, 0
-	for l := range strings.SplitSeq(strip(diff), "\n") {
-		switch {
+	lines := strings.Split(diff, "\n")
+	for i := 0; i < len(lines); i++ {
+		switch l := lines[i]; {
+		case strings.HasPrefix(l, "--- ") && i+2 < len(lines) && strings.HasPrefix(lines[i+1], "+++ ") && strings.HasPrefix(lines[i+2], "@@"):
+			i++ // the names of a file
 		case strings.HasPrefix(l, "+"):
 			plus++
 		case strings.HasPrefix(l, "-"):

@@ -143,7 +143,7 @@ func (c *client) tell(result any, err error) {
 }
 
 func (c *client) show(kind protocol.MessageType, text string) {
-	if err := c.conn.Notify(context.Background(), protocol.LSPShowMessage, protocol.ShowMessageParams{Type: kind, Message: text}); err != nil {
+	if err := c.conn.Notify(context.Background(), protocol.LSPShowMessage, protocol.ShowMessageParams{Type: kind, Message: c.registry.secrets.Text(text)}); err != nil {
 		c.registry.log.Debug("a message is not shown", zap.Error(err))
 	}
 }

@@ -32,7 +32,7 @@ func (r *Registry) ServeAll(ctx context.Context, l net.Listener, check, idle tim
 	})
 	served.Go(func() {
 		for _, line := range command.EndLost() { // of a daemon that was killed, supervisor and all
-			r.log.Warn("a command of a daemon that died was ended", zap.String("command", r.redact.Text(line)))
+			r.log.Warn("a command of a daemon that died was ended", zap.String("command", line))
 		}
 	})
 	served.Go(func() {

@@ -17,11 +17,13 @@ import (
 	"time"
 
 	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
 
 	"tandem/agent"
 	"tandem/agent/command"
 	"tandem/agent/journal"
 	"tandem/agent/model"
+	"tandem/agent/secret"
 	"tandem/agent/session"
 	"tandem/agent/workspace"
 	"tandem/protocol"
@@ -44,7 +46,7 @@ type Options struct {
 type Registry struct {
 	opts      Options
 	log       *zap.Logger
-	redact    session.Redactor
+	secrets   *secret.Redactor
 	documents *documents
 	blames    *blames
 
@@ -98,8 +100,10 @@ func NewRegistry(o Options) *Registry {
 	if log == nil {
 		log = zap.NewNop()
 	}
+	secrets := secret.New(o.Environ)
+	log = log.WithOptions(zap.WrapCore(func(c zapcore.Core) zapcore.Core { return discreetCore{c, secrets} }))
 	ctx, end := context.WithCancel(context.Background())
-	return &Registry{opts: o, log: log, redact: session.NewRedactor(o.Environ), documents: newDocuments(), blames: newBlames(), ctx: ctx, end: end,
+	return &Registry{opts: o, log: log, secrets: secrets, documents: newDocuments(), blames: newBlames(), ctx: ctx, end: end,
 		open: map[string]*running{}, places: map[string]*place{}, models: map[modelAt]*model.Client{},
 		starts: map[string]*once{}, opening: map[string]*once{}, listed: map[string]listing{}, shelves: map[string]*folderTurn{},
 		faces: map[*live]struct{}{}}
@@ -180,7 +184,9 @@ func (r *Registry) configuration(dir string, trusted bool) (config.Config, error
 	if trusted {
 		s.Workspace = dir
 	}
-	return config.Load(s)
+	cfg, err := config.Load(s)
+	r.learn(cfg)
+	return cfg, err
 }
 
 // Start starts a session in a workspace. With a key, the same start again gets the first answer,
@@ -310,8 +316,8 @@ func (r *Registry) path(dir, id string) string {
 
 func (r *Registry) options(dir, id string, w session.Workplace) session.Options {
 	w.Output = filepath.Join(r.folder(dir), "output", id)
-	return session.Options{World: w, Redact: r.redact.Text, Unfinished: r.redact.Unfinished, Log: func(text string) {
-		r.log.Warn(r.redact.Text(text), zap.String("session", id))
+	return session.Options{World: w, Secrets: r.secrets, Log: func(text string) {
+		r.log.Warn(text, zap.String("session", id))
 	}}
 }
 
@@ -343,7 +349,7 @@ func (r *Registry) world(dir string, cfg config.Config) (session.Workplace, erro
 	if err != nil {
 		return session.Workplace{}, err
 	}
-	return session.Workplace{Model: m, Files: p.files, Guard: g, Ledger: p.ledger, Redactor: r.redact, Env: command.Environment(r.opts.Environ),
+	return session.Workplace{Model: m, Files: p.files, Guard: g, Ledger: p.ledger, Secrets: r.secrets, Env: command.Environment(r.opts.Environ),
 		Timeout: cfg.Commands.Timeout()}, nil
 }
 
@@ -377,7 +383,7 @@ func (r *Registry) client(at modelAt) (*model.Client, error) {
 	if m, ok := r.models[at]; ok {
 		return m, nil
 	}
-	m, err := model.New(model.Options{BaseURL: at.baseURL, Key: at.key, Idle: at.idle, HTTP: r.opts.HTTP})
+	m, err := model.New(model.Options{BaseURL: at.baseURL, Key: at.key, Idle: at.idle, HTTP: r.opts.HTTP, Redact: r.secrets.Text})
 	if err != nil {
 		return nil, protocol.Errorf(protocol.ModelUnavailable, "%v", err)
 	}

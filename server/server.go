@@ -42,7 +42,11 @@ func (r *Registry) Serve(ctx context.Context, rwc io.ReadWriteCloser) *rpc.Conn 
 	c.live = newLive(c)
 	conn := rpc.Serve(ctx, rwc, rpc.Options{Ordered: ordered, Log: r.log, Handlers: func(conn *rpc.Conn) map[string]rpc.Handler {
 		c.conn = conn
-		return c.handlers()
+		all := c.handlers()
+		for method, h := range all {
+			all[method] = r.discreet(h)
+		}
+		return all
 	}})
 	go func() { // sessions that it follows are given up with the connection
 		<-conn.Done()

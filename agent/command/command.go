@@ -35,9 +35,11 @@ type Spec struct {
 	Grace    time.Duration // from TERM to KILL; 0 is 2 seconds
 	Spool    string        // path of a file for the full output, created with mode 0600; "" keeps none
 	SpoolCap int64         // most bytes in that file; 0 is 64 MB
-	// Filter, if not nil, gives what of a piece of output goes into the file; it may keep an end
-	// back for the next piece, until the last one. It is called in order.
-	Filter func(piece []byte, last bool) []byte
+	// Filter, if not nil, makes what output goes through before anything of it is kept or told: it
+	// gives what of a piece may go on, and may keep an end back for the next piece, until the last
+	// one. One is made for what is kept, which is whole lines, and one for what is told, in which
+	// lines may be seen while they are written.
+	Filter func() func(piece []byte, last bool) []byte
 }
 
 // Result says how a command ended.
@@ -119,7 +121,9 @@ func Start(spec Spec, said func(string)) (*Command, error) {
 		chunks: make(chan []byte), spare: make(chan []byte, 2),
 	}
 	o.text.spool = file
-	o.text.spool.filter = spec.Filter
+	if spec.Filter != nil {
+		o.text.keeps, o.text.tells = spec.Filter(), spec.Filter()
+	}
 	go o.read()
 	go o.run()
 	return c, nil

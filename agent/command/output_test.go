@@ -234,9 +234,9 @@ func TestSpool(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.write([]byte("01234"))
-	s.write([]byte("5678é…"))
-	s.write([]byte("more"))
+	s.put([]byte("01234"))
+	s.put([]byte("5678é…"))
+	s.put([]byte("more"))
 	s.close()
 	got, err := os.ReadFile(path)
 	if err != nil {

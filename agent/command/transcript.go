@@ -30,6 +30,8 @@ type transcript struct {
 	kept  excerpt
 	spool spool
 	feed  feed
+
+	keeps, tells func([]byte, bool) []byte // nil let all pass
 }
 
 // write takes raw output. It never blocks on a client.
@@ -41,11 +43,26 @@ func (t *transcript) write(p []byte) {
 func (t *transcript) take() {
 	done := t.clean.finished()
 	if len(done) > 0 {
-		t.kept.write(done)
-		t.spool.write(done)
-		t.feed.add(t.clean.news(done))
+		t.keep(done, false)
+		t.tell(t.clean.news(done), false)
 	}
 	t.clean.forget()
+}
+
+// keep takes finished text into the result and the file. It is filtered before either cuts it.
+func (t *transcript) keep(p []byte, last bool) {
+	p = through(t.keeps, p, last)
+	t.kept.write(p)
+	t.spool.put(p)
+}
+
+func (t *transcript) tell(p []byte, last bool) { t.feed.add(through(t.tells, p, last)) }
+
+func through(filter func([]byte, bool) []byte, p []byte, last bool) []byte {
+	if filter == nil {
+		return p
+	}
+	return filter(p, last)
 }
 
 // news answers with what of the finished text the clients have not seen, and notes that they have.
@@ -63,7 +80,7 @@ func (c *cleaner) news(done []byte) []byte {
 // can be seen; one that is being overwritten is held back for redrawEvery.
 func (t *transcript) say(now time.Time, said func(string)) {
 	if !t.clean.torn || now.Sub(t.feed.drawn) >= redrawEvery {
-		t.feed.add(t.clean.news(t.clean.buf))
+		t.tell(t.clean.news(t.clean.buf), false)
 		t.feed.drawn = now
 	}
 	if t.clean.binary() {
@@ -83,7 +100,8 @@ func (t *transcript) unsaid() bool {
 func (t *transcript) close() {
 	t.clean.close()
 	t.take()
-	t.spool.last()
+	t.keep(nil, true)
+	t.tell(nil, true)
 	t.spool.close()
 }
 
@@ -91,12 +109,20 @@ func (t *transcript) close() {
 func (t *transcript) text() string {
 	text := fmt.Sprintf("[binary output, %d bytes]\n", t.clean.bytes)
 	if !t.clean.binary() {
-		text = t.kept.with(t.clean.buf)
+		text = t.kept.with(t.unfinished())
 	}
 	if t.spool.err != nil {
 		text += fmt.Sprintf("\n[the full output could not be kept on disk: %v]\n", t.spool.err)
 	}
 	return text
+}
+
+// unfinished is the line that is being written. Where secrets are looked for it is shown once it is whole.
+func (t *transcript) unfinished() []byte {
+	if t.keeps != nil {
+		return nil
+	}
+	return t.clean.buf
 }
 
 // excerpt keeps the head and the tail of a text.
@@ -144,8 +170,6 @@ type spool struct {
 	path string
 	left int64
 	err  error
-
-	filter func([]byte, bool) []byte // nil takes all
 }
 
 // openSpool creates the file, for its owner alone. A file that is there already is not written over.
@@ -161,20 +185,6 @@ func openSpool(path string, limit int64) (spool, error) {
 		limit = defaultSpoolCap
 	}
 	return spool{file: f, path: path, left: limit}, nil
-}
-
-func (s *spool) write(p []byte) {
-	if s.file != nil && s.filter != nil {
-		p = s.filter(p, false)
-	}
-	s.put(p)
-}
-
-// last writes what the filter has kept back.
-func (s *spool) last() {
-	if s.file != nil && s.filter != nil {
-		s.put(s.filter(nil, true))
-	}
 }
 
 func (s *spool) put(p []byte) {

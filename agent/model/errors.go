@@ -184,11 +184,15 @@ func unreachable(err error) string {
 	return ""
 }
 
-// clean makes one line of at most limit bytes without control characters; the key
-// never stands in it, even where the server repeats it.
+// clean makes one line of at most limit bytes without control characters; the key and
+// other secrets never stand in it, even where the server repeats them, nor a part that the
+// limit leaves.
 func (x *exchange) clean(text string, limit int) string {
 	if key := x.client.key; len(key) >= 4 {
 		text = strings.ReplaceAll(text, key, "[key]")
+	}
+	if x.client.redact != nil {
+		text = x.client.redact(text)
 	}
 	return oneLine(text, limit)
 }

@@ -45,6 +45,8 @@ type Options struct {
 	// HTTP carries the requests; nil is a transport of our own, with proxy and TLS
 	// roots from the environment.
 	HTTP http.RoundTripper
+	// Redact takes secrets out of what the server says of a fault; nil takes the key alone.
+	Redact func(text string) string
 }
 
 // Client asks one server. It may be used by several goroutines at once.
@@ -53,6 +55,8 @@ type Client struct {
 	key  string
 	idle time.Duration
 	http *http.Client
+	// redact is nil where nothing but the key is secret.
+	redact func(text string) string
 
 	// What the server has refused once is left out of every later request.
 	noToolChoice    atomic.Bool
@@ -71,7 +75,7 @@ func New(o Options) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Client{at: at, key: key, idle: o.Idle}
+	c := &Client{at: at, key: key, idle: o.Idle, redact: o.Redact}
 	if c.idle <= 0 {
 		c.idle = defaultIdle
 	}

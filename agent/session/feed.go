@@ -71,7 +71,7 @@ func (s *Session) wordsSoFar() (words *note, asked int64) {
 		return nil, 0
 	}
 	told := string(j.said[:len(j.said)-len(j.unshown)])
-	params, err := plain(protocol.TextParams{Event: s.head(), OperationID: q.ID, Delta: s.clean(told)})
+	params, err := plain(protocol.TextParams{Event: s.head(), OperationID: q.ID, Delta: told})
 	if err != nil {
 		return nil, 0
 	}
@@ -214,7 +214,7 @@ func (s *Session) text(op, delta string) {
 	if delta == "" {
 		return
 	}
-	s.tell(protocol.NoteText, protocol.TextParams{Event: s.head(), OperationID: op, Delta: s.clean(delta)})
+	s.tell(protocol.NoteText, protocol.TextParams{Event: s.head(), OperationID: op, Delta: delta})
 }
 
 func (s *Session) head() protocol.Event {

@@ -268,7 +268,7 @@ func (w Workplace) compiled(watches []protocol.Watch) []value {
 	for _, one := range watches {
 		v, err := tripwire.CompileSource(one.Source)
 		for _, text := range []string{one.Source.SQL, one.Source.Query, one.Source.Command, one.Source.Output} {
-			if mark := w.Redactor.Mark(text); mark != "" {
+			if mark := w.Secrets.Mark(text); mark != "" {
 				err = fmt.Errorf("its source held a secret, in whose place stands %s; leave it out: a command has it in its environment, PostgreSQL takes PGPASSWORD or ~/.pgpass", mark)
 			}
 		}
@@ -353,7 +353,7 @@ func (w Workplace) look(ctx context.Context, dir, line string, attend func(conte
 	if end, ok := ctx.Deadline(); ok {
 		bound = time.Until(end)
 	}
-	c, err := command.Start(command.Spec{Line: line, Dir: dir, Env: w.Env, Timeout: bound}, func(string) {})
+	c, err := command.Start(command.Spec{Line: line, Dir: dir, Env: w.Env, Timeout: bound, Filter: w.filter}, func(string) {})
 	if err != nil {
 		return tripwire.Ran{}, err
 	}

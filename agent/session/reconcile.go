@@ -40,7 +40,7 @@ func (s *Session) reconcile(ctx context.Context) {
 
 func (s *Session) start(ctx context.Context, w agent.Work) {
 	ctx, cancel := context.WithCancel(ctx)
-	j := &job{work: w, frozen: w.Frozen, cancel: cancel, freeze: make(chan bool, 1)}
+	j := &job{work: w, words: s.opts.Secrets.Stream(), frozen: w.Frozen, cancel: cancel, freeze: make(chan bool, 1)}
 	s.running[w.ID] = j
 	if w.Frozen {
 		j.setFrozen(true)
@@ -99,39 +99,35 @@ func (s *Session) heard(j *job, text string) {
 	_, asks := j.work.Job.(agent.Ask)
 	switch {
 	case !asks:
-		j.said = tail(append(j.said, text...))
-		j.unshown = tail(append(j.unshown, text...))
+		j.hear(text)
+		j.said, j.unshown = tail(j.said), tail(j.unshown)
 		if s.print == nil {
 			s.print = time.After(printEvery)
 		}
 	case s.state.Question != nil && s.state.Question.ID == j.work.ID:
-		j.said = append(j.said, text...)
-		j.unshown = append(j.unshown, text...)
-		s.text(j.work.ID, s.shown(j))
+		j.hear(text)
+		s.show(j)
 	}
 }
 
-// shown is what clients can be told now of what a job has said: all but what may be the beginning
-// of a secret, which cannot be taken out before it is whole.
-func (s *Session) shown(j *job) string {
-	now := len(j.unshown) - s.unfinished(j.unshown)
-	text := string(j.unshown[:now])
-	j.unshown = j.unshown[now:]
-	return text
+// hear keeps what is no secret. What may be the beginning of one waits for what follows: of a job
+// that is cut meanwhile it is lost.
+func (j *job) hear(text string) {
+	clean := j.words.Next(text)
+	j.said, j.unshown = append(j.said, clean...), append(j.unshown, clean...)
 }
 
-func (s *Session) unfinished(said []byte) int {
-	if s.opts.Unfinished == nil {
-		return 0
-	}
-	return s.opts.Unfinished(string(said))
+// show streams the words of an answer to the clients.
+func (s *Session) show(j *job) {
+	s.text(j.work.ID, string(j.unshown))
+	j.unshown = nil
 }
 
 // showRest tells the last words of an answer: no secret goes on after them.
 func (s *Session) showRest(j *job) {
 	if s.state.Question != nil && s.state.Question.ID == j.work.ID {
-		s.text(j.work.ID, string(j.unshown))
-		j.unshown = nil
+		j.unshown = append(j.unshown, j.words.Rest()...)
+		s.show(j)
 	}
 }
 
@@ -147,18 +143,15 @@ func (s *Session) printAll(ctx context.Context) {
 		if len(j.unshown) == 0 || j.reported {
 			continue
 		}
-		text := s.shown(j)
-		if text == "" {
-			continue
-		}
+		text := string(j.unshown)
+		j.unshown = nil
 		if _, err := s.decide(ctx, "", agent.Said{Op: id, Text: text}); err != nil {
 			s.log(fmt.Sprintf("the output of %s is not shown: %v", id, err))
 		}
 	}
 }
 
-// tail is the end of what a command has said, from the start of a line on where there is one. A
-// private key whose first lines are cut off keeps its head, by which it is known.
+// tail is the end of what a command has said, from the start of a line on where there is one.
 func tail(said []byte) []byte {
 	if len(said) <= 2*saidTail {
 		return said
@@ -167,13 +160,7 @@ func tail(said []byte) []byte {
 	if line := bytes.IndexByte(said[cut:], '\n'); line >= 0 {
 		cut += line + 1
 	}
-	kept := slices.Clone(bytes.ToValidUTF8(said[cut:], nil))
-	key := bytes.LastIndex(said[:cut], []byte("-----BEGIN "))
-	if key < 0 || bytes.Contains(said[key:cut], []byte("-----END ")) {
-		return kept
-	}
-	head, _, _ := bytes.Cut(said[key:cut], []byte("\n"))
-	return slices.Concat(head, []byte("\n"), kept)
+	return slices.Clone(bytes.ToValidUTF8(said[cut:], nil))
 }
 
 // saidTail is how much of a running command's output is kept for the model, in bytes.

@@ -17,6 +17,7 @@ import (
 
 	"tandem/agent"
 	"tandem/agent/journal"
+	"tandem/agent/secret"
 	"tandem/protocol"
 )
 
@@ -49,11 +50,8 @@ type Client interface {
 // Options of a session. World is needed.
 type Options struct {
 	World World
-	// Redact takes secrets out of a text; nil leaves it as it is.
-	Redact func(text string) string
-	// Unfinished says how many bytes at the end of a text may be the beginning of a secret, and
-	// so have to wait for what follows; nil is none.
-	Unfinished func(text string) int
+	// Secrets takes secrets out of all that is said; nil knows those alone that look like one.
+	Secrets *secret.Redactor
 	// Log is told of what no client can be told: a damaged journal, say. It may be nil.
 	Log func(text string)
 }
@@ -123,8 +121,9 @@ type job struct {
 	frozen   bool       // what it was told last
 	cancel   context.CancelFunc
 	freeze   chan bool
-	said     []byte // what it has said so far; of a command the tail of it
-	unshown  []byte // what of it no client was told yet
+	words    *secret.Stream // what it says, without secrets
+	said     []byte         // what it has said so far; of a command the tail of it
+	unshown  []byte         // what of it no client was told yet
 	reported bool
 }
 
@@ -237,13 +236,6 @@ func (s *Session) log(text string) {
 	if s.opts.Log != nil {
 		s.opts.Log(text)
 	}
-}
-
-func (s *Session) clean(text string) string {
-	if s.opts.Redact == nil {
-		return text
-	}
-	return s.opts.Redact(text)
 }
 
 // Now is the session as it is.
@@ -371,7 +363,7 @@ func (s *Session) decide(ctx context.Context, key string, in agent.Input) (Recei
 		return Receipt{}, s.halted
 	}
 	at := time.Now().UTC()
-	in = redacted(in, s.opts.Redact)
+	in = redacted(in, s.opts.Secrets.Text)
 	events, err := s.state.Decide(agent.At{Time: at, Partial: s.partial(), Input: in})
 	if err != nil {
 		return Receipt{}, err
@@ -473,7 +465,7 @@ func (s *Session) partial() []agent.Partial {
 	var out []agent.Partial
 	for id, j := range s.running {
 		if len(j.said) > 0 && !j.reported {
-			out = append(out, agent.Partial{Op: id, Text: s.clean(string(j.said[:len(j.said)-s.unfinished(j.said)]))})
+			out = append(out, agent.Partial{Op: id, Text: string(j.said)})
 		}
 	}
 	slices.SortFunc(out, func(a, b agent.Partial) int { return strings.Compare(a.Op, b.Op) })

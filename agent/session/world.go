@@ -18,6 +18,7 @@ import (
 	"tandem/agent"
 	"tandem/agent/command"
 	"tandem/agent/model"
+	"tandem/agent/secret"
 	"tandem/agent/tool"
 	"tandem/agent/workspace"
 	"tandem/protocol"
@@ -35,9 +36,9 @@ type Workplace struct {
 	Timeout time.Duration
 	// Ledger is the workspace's; it is needed.
 	Ledger *Ledger
-	// Redactor knows the marks that stand in place of secrets: with one in it nothing is written
+	// Secrets knows the marks that stand in place of secrets: with one in it nothing is written
 	// and no command is run.
-	Redactor Redactor
+	Secrets *secret.Redactor
 	// Guard is what is looked after; nil is nothing but watches.
 	Guard *Guard
 	// Output is the folder for the whole output of commands, one file each, named by the
@@ -75,7 +76,7 @@ func (w Workplace) Do(ctx context.Context, j Job) agent.Input {
 // run runs a tool of the model. What it was shown in place of a secret is not the secret: written
 // into a file it would destroy it.
 func (w Workplace) run(ctx context.Context, j Job, r agent.Run) agent.Input {
-	mark := w.Redactor.Mark(r.Arguments)
+	mark := w.Secrets.Mark(r.Arguments)
 	switch {
 	case mark != "" && (r.Tool == tool.EditFile || r.Tool == tool.WriteFile || !tool.Takes(r.Tool)):
 		return failed(j.ID, fmt.Sprintf("refused: the arguments hold %s, which stands in place of a secret that you are not shown. Leave its line as it is; a command has the value in its environment.", mark))
@@ -227,12 +228,12 @@ func (w Workplace) command(ctx context.Context, j Job, args commandArguments) ag
 		return failed(j.ID, err.Error())
 	}
 	mark := w.Ledger.begin()
-	spec := command.Spec{Line: args.Command, Dir: dir, Env: w.Env, Timeout: w.bound(args.Timeout)}
+	spec := command.Spec{Line: args.Command, Dir: dir, Env: w.Env, Timeout: w.bound(args.Timeout), Filter: w.filter}
 	if w.Output != "" {
 		if err := os.MkdirAll(w.Output, 0o700); err != nil {
 			return failed(j.ID, err.Error())
 		}
-		spec.Spool, spec.Filter = filepath.Join(w.Output, j.ID+".log"), w.Redactor.filter()
+		spec.Spool = filepath.Join(w.Output, j.ID+".log")
 	}
 	o, diff := w.watched(ctx, j, spec)
 	own := without(diff.Changes, w.Ledger.since(mark))
@@ -243,6 +244,18 @@ func (w Workplace) command(ctx context.Context, j Job, args commandArguments) ag
 	o.Changes = w.changes(own)
 	o.Text += changedText(own) + lostText(own) + unseenText(diff.Unseen)
 	return o
+}
+
+// filter takes secrets out of a command's output.
+func (w Workplace) filter() func(piece []byte, last bool) []byte {
+	s := w.Secrets.Stream()
+	return func(piece []byte, last bool) []byte {
+		text := s.Next(string(piece))
+		if last {
+			text += s.Rest()
+		}
+		return []byte(text)
+	}
 }
 
 // watched runs a command between two looks at the workspace and tells how these differ.

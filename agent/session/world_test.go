@@ -18,6 +18,7 @@ import (
 	"tandem/agent"
 	"tandem/agent/command"
 	"tandem/agent/model"
+	"tandem/agent/secret"
 	"tandem/agent/workspace"
 	"tandem/protocol"
 )
@@ -390,7 +391,7 @@ func TestRevertTakesBack(t *testing.T) {
 // What stands in place of a secret is never written over it, and no command runs with it.
 func TestMarksOfSecretsAreNotWritten(t *testing.T) {
 	p := newPlace(t, map[string]string{"env.txt": "PASSWORD=hunter2\nPORT=1\n"})
-	p.Redactor = NewRedactor([]string{"DB_PASSWORD=hunter2"})
+	p.Secrets = secret.New([]string{"DB_PASSWORD=hunter2"})
 	for _, mark := range []string{"[DB_PASSWORD redacted]", "[private key redacted]"} {
 		for tool, arguments := range map[string]string{
 			"write_file":  `{"path":"env.txt","content":"PASSWORD=%s\nPORT=2\n"}`,
@@ -543,7 +544,7 @@ func TestQuestionInVain(t *testing.T) {
 func TestTheWholeOutputIsKept(t *testing.T) {
 	w := newPlace(t, nil)
 	w.Output = filepath.Join(t.TempDir(), "output", "s")
-	w.Redactor = NewRedactor([]string{"SHOP_TOKEN=abcdef123456"})
+	w.Secrets = secret.New([]string{"SHOP_TOKEN=abcdef123456"})
 	in := w.Do(t.Context(), Job{Work: agent.Work{ID: "op0000001", Job: agent.Run{Tool: "run_command",
 		Arguments: `{"command":"for i in $(seq 20000); do echo line $i; done; printf abcdef; printf '123456\\n'; echo '-----BEGIN PRIVATE KEY-----'; echo hush; echo '-----END PRIVATE KEY-----'; echo end"}`}},
 		Said: func(string) {}, Freeze: make(chan bool)})

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"tandem/agent/model"
+	"tandem/agent/secret"
 	"tandem/server"
 	"tandem/server/config"
 	"tandem/server/daemon"
@@ -46,6 +47,10 @@ func (c *doctorCommand) Run(ctx context.Context, s std) error {
 		return err
 	}
 	checks := examine(ctx, dir, s.getenv)
+	secrets := secret.New(os.Environ())
+	for i := range checks { // what is shown to others who shall help
+		checks[i].Text = secrets.Text(checks[i].Text)
+	}
 	if err := c.show(s, map[string]any{"checks": checks}, checkLines(checks)); err != nil {
 		return err
 	}

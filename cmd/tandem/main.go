@@ -15,6 +15,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"tandem/agent/command"
+	"tandem/agent/secret"
 	"tandem/server"
 )
 
@@ -123,11 +124,11 @@ func exitCode(s std, err error) int {
 		return exitDone
 	case errors.As(err, &e):
 		if e.text != "" {
-			fmt.Fprintln(s.err, "tandem:", e.text)
+			fmt.Fprintln(s.err, "tandem:", secret.New(os.Environ()).Text(e.text))
 		}
 		return e.code
 	}
-	fmt.Fprintln(s.err, "tandem:", err)
+	fmt.Fprintln(s.err, "tandem:", secret.New(os.Environ()).Text(err.Error())) // of the daemon it stands in a file
 	return exitFailed
 }
 

@@ -14,7 +14,7 @@ import (
 
 	"tandem/agent/model"
 	"tandem/agent/rehearsal"
-	"tandem/agent/session"
+	"tandem/agent/secret"
 	"tandem/protocol"
 	"tandem/server"
 	"tandem/server/config"
@@ -78,7 +78,7 @@ func (c *runCommand) openRecording(ctx context.Context, dir, task string, getenv
 	if err != nil {
 		return nil, err
 	}
-	redact := session.NewRedactor(os.Environ()).Text
+	redact := secret.New(os.Environ()).Text
 	found, err := pack(ctx, dir, redact)
 	if err != nil {
 		return nil, err

@@ -17,9 +17,9 @@ import (
 	"tandem/protocol"
 )
 
-// secret is what the recorded agent says, and apiKey what opens the model's server.
+// theirs is what the recorded agent says, and apiKey what opens the model's server.
 const (
-	secret = "tok-9f8e7d6c5b"
+	theirs = "tok-9f8e7d6c5b"
 	apiKey = "sk-not-to-be-written"
 )
 
@@ -50,7 +50,7 @@ func newStudio(t *testing.T, script string) *studio {
 	}
 	t.Cleanup(func() { st.model.Close() })
 	for name, value := range map[string]string{"XDG_RUNTIME_DIR": temp, "XDG_STATE_HOME": temp, "XDG_CONFIG_HOME": temp, "NO_COLOR": "",
-		"OPENAI_BASE_URL": st.model.URL, "OPENAI_API_KEY": apiKey, "TANDEM_MODEL": "rehearsal", "SERVICE_TOKEN": secret, "TMPDIR": temp} {
+		"OPENAI_BASE_URL": st.model.URL, "OPENAI_API_KEY": apiKey, "TANDEM_MODEL": "rehearsal", "SERVICE_TOKEN": theirs, "TMPDIR": temp} {
 		t.Setenv(name, value)
 	}
 	return st
@@ -114,8 +114,8 @@ func outline(t *testing.T, plan *protocol.Plan) string {
 func TestARecordedSessionPlaysAgain(t *testing.T) {
 	st := newStudio(t, "record.txtar")
 	write(t, st.dir, map[string]string{".env": "PASSWORD=hunter2\n", "api.key": "abc\n", "ignored.txt": "ignored\n", "picture.bin": "\x00\x01",
-		"settings.txt": "token " + secret, "script.txtar": "-- a --\n"})
-	code, out, errs := st.record(map[string]string{`first."`: "Write it in capitals.", `looking\n`: "That is enough."}, "--json", "Write the list.", secret)
+		"settings.txt": "token " + theirs, "script.txtar": "-- a --\n"})
+	code, out, errs := st.record(map[string]string{`first."`: "Write it in capitals.", `looking\n`: "That is enough."}, "--json", "Write the list.", theirs)
 	if code != exitDone || errs != "" {
 		t.Fatalf("run --record: exit code %d, %s\n%s", code, errs, out)
 	}
@@ -124,7 +124,7 @@ func TestARecordedSessionPlaysAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	tape := string(archive)
-	for _, never := range []string{secret, apiKey, "hunter2", "abc\n", "ignored\n", "\x00"} {
+	for _, never := range []string{theirs, apiKey, "hunter2", "abc\n", "ignored\n", "\x00"} {
 		if strings.Contains(tape, never) {
 			t.Errorf("%q stands in the recording:\n%s", never, tape)
 		}
@@ -168,7 +168,7 @@ func files(t *testing.T, dir string) map[string]string {
 		t.Fatal(err)
 	}
 	for name, text := range all {
-		all[name] = strings.ReplaceAll(text, secret, "[SERVICE_TOKEN redacted]")
+		all[name] = strings.ReplaceAll(text, theirs, "[SERVICE_TOKEN redacted]")
 	}
 	return all
 }

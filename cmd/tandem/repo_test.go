@@ -19,10 +19,10 @@ type layer struct {
 // may not exist. Read it from the top: a package imports what stands below it, never what stands
 // beside or above it.
 var layers = []layer{
-	{"cmd/tandem", []string{"server", "server/config", "server/daemon", "server/rpc", "agent/rehearsal", "agent/session", "agent/model", "agent/workspace",
+	{"cmd/tandem", []string{"server", "server/config", "server/daemon", "server/rpc", "agent/rehearsal", "agent/session", "agent/model", "agent/secret", "agent/workspace",
 		"agent/command", "agent", "protocol", "testdata/rehearsals"}},
 
-	{"server", []string{"server/config", "server/daemon", "server/document", "server/face", "server/rpc", "agent/session", "agent/journal", "agent/model", "agent/tool", "agent/workspace",
+	{"server", []string{"server/config", "server/daemon", "server/document", "server/face", "server/rpc", "agent/session", "agent/journal", "agent/model", "agent/secret", "agent/tool", "agent/workspace",
 		"agent/blame", "agent/command", "agent/tripwire", "agent/scenario", "agent", "protocol"}},
 	{"server/daemon", []string{"server/rpc", "protocol"}},
 	{"server/config", []string{"agent/tripwire", "protocol"}},
@@ -30,11 +30,12 @@ var layers = []layer{
 	{"server/face", []string{"protocol"}},
 	{"server/rpc", []string{"protocol"}},
 
-	{"agent/session", []string{"agent/journal", "agent/model", "agent/tool", "agent/workspace", "agent/command", "agent/tripwire", "agent/scenario",
+	{"agent/session", []string{"agent/journal", "agent/model", "agent/secret", "agent/tool", "agent/workspace", "agent/command", "agent/tripwire", "agent/scenario",
 		"agent", "protocol"}},
 	{"agent/journal", nil},
 	{"agent/blame", nil},
 	{"agent/model", nil},
+	{"agent/secret", nil},
 	{"agent/tool", []string{"agent/patch"}},
 	{"agent/workspace", []string{"agent/patch"}},
 	{"agent/command", nil},

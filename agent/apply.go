@@ -64,6 +64,8 @@ func (s State) Apply(e Event) State {
 		s = s.changed(e)
 	case Printed:
 		s.edit(e.Op, func(c *Call) { c.Op.Output = clip(c.Op.Output+e.Text, shownOutput) })
+	case Withheld:
+		s = s.withheld(e)
 	case Returned:
 		s.revertEnded(e)
 		s.failedAgain(e)
@@ -105,9 +107,11 @@ func (s State) Apply(e Event) State {
 	case Withdrawn:
 		s.dropSteer(e.Steer)
 	case Announced:
-		s = s.announcedState(e)
+		s = s.announcedState(e).askedLeave(e)
 	case Stood:
-		s.editDecision(e.Decision, func(d *protocol.Decision) { d.Status = protocol.DecisionStanding })
+		s.editDecision(e.Decision, func(d *protocol.Decision) {
+			d.Status, d.Chosen = protocol.DecisionStanding, e.Chosen
+		})
 		s = s.proposalDecided(e.Decision, true).decidedKind(e.Decision, true)
 	case Overridden:
 		s.editDecision(e.Decision, func(d *protocol.Decision) {

@@ -211,8 +211,8 @@ func (m *moment) setAutonomy(in SetAutonomy) error {
 	m.say(AutonomySet{level})
 	if level == protocol.High { // decisions stand at once
 		for _, d := range m.Decisions {
-			if d.Status == protocol.DecisionOpen && !m.proposal(d.ID) {
-				m.say(Stood{d.ID})
+			if m.isOpenChoice(d) {
+				m.say(Stood{Decision: d.ID})
 			}
 		}
 	}
@@ -231,8 +231,10 @@ func (m *moment) reopened() {
 		by = protocol.CancelledBy{Kind: protocol.ByPause, ID: m.nextPause()}
 	}
 	var facts []protocol.Fact
+	waitsForWord := m.Mode == protocol.Waiting && m.awaitsOnlyLeave()
 	for _, c := range m.Open {
 		switch {
+		case c.Op.Status == protocol.OpQueued && waitsForWord: // it is the developer's turn still
 		case c.Op.Status == protocol.OpQueued:
 			m.say(Cancelled{Op: c.Op.ID, At: m.at, By: by})
 		case !c.Taken: // a plan that stands ends with its verifications
@@ -275,6 +277,8 @@ func (m *moment) end() {
 	for _, id := range m.ready(true) {
 		m.say(Withdrawn{id})
 	}
+	for m.dropPermit() { // what waited for leave is over
+	}
 	m.say(Ended{})
 }
 
@@ -307,7 +311,7 @@ func (m *moment) timePassed() {
 	}
 	for _, d := range m.Decisions {
 		if m.Mode != protocol.Paused && d.Status == protocol.DecisionOpen && d.Deadline != nil && !m.at.Before(*d.Deadline) {
-			m.say(Stood{d.ID})
+			m.say(Stood{Decision: d.ID})
 		}
 	}
 	m.stopSpending()
@@ -318,6 +322,10 @@ func (m *moment) timePassed() {
 func (m *moment) outcome(in Outcome) {
 	c, ok := m.call(in.Op)
 	if !ok || c.Op.Status == protocol.OpQueued || c.Taken {
+		return
+	}
+	if len(in.Needs) > 0 && c.Reverts == nil && c.Op.Tool != toolUpdatePlan {
+		m.withhold(c, in.Needs)
 		return
 	}
 	if len(in.Changes) > 0 || in.Unlisted {

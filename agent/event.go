@@ -237,10 +237,12 @@ type (
 		Decision protocol.Decision `json:"decision"`
 		Kind     string            `json:"kind,omitempty"`     // what it has in common with others
 		Tripwire *ProposedTripwire `json:"tripwire,omitempty"` // what is decided, where that is a stop condition
+		Permit   *Permit           `json:"permit,omitempty"`   // what is decided, where that is leave
 	}
 	// Stood says that a decision stands.
 	Stood struct {
 		Decision string `json:"decision"`
+		Chosen   string `json:"chosen,omitempty"` // of leave: how far it goes
 	}
 	// Prolonged says until when a decision waits for a veto after a pause, in which time stood still.
 	Prolonged struct {
@@ -380,6 +382,8 @@ func Kind(e Event) string {
 		return "changed"
 	case Printed:
 		return "printed"
+	case Withheld:
+		return "withheld"
 	case Returned:
 		return "returned"
 	case Stopping:
@@ -509,6 +513,8 @@ func Decode(kind string, data []byte) (Event, error) {
 		return decode[Changed](data)
 	case "printed":
 		return decode[Printed](data)
+	case "withheld":
+		return decode[Withheld](data)
 	case "returned":
 		return decode[Returned](data)
 	case "stopping":

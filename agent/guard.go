@@ -19,6 +19,7 @@ type Guards struct {
 	Scenarios []string            `json:"scenarios,omitempty"`
 	Signals   Signals             `json:"signals,omitzero"`
 	Window    time.Duration       `json:"window,omitempty"`  // of a veto at autonomy balanced; 0 is the default
+	Network   bool                `json:"network,omitempty"` // commands may use the network
 	Context   int64               `json:"context,omitempty"` // how many tokens the model takes; 0 is not known
 	Marked    []string            `json:"marked,omitempty"`  // patterns of paths whose change is always major
 }
@@ -95,6 +96,7 @@ type Check struct {
 	Baseline json.RawMessage
 	Unbased  bool // conditions have come since the baseline was taken, which does not know of them
 	Watches  []protocol.Watch
+	Network  bool // its commands may use the network
 }
 
 func (Configure) input()   {}
@@ -182,7 +184,7 @@ func (s State) check() Work {
 		}
 	}
 	return Work{ID: s.checkID(), Frozen: s.Mode == protocol.Paused && !s.Took,
-		Job: Check{After: after, Proposed: s.accepted(), Baseline: s.Baseline, Unbased: s.unbased, Watches: s.Watches}}
+		Job: Check{After: after, Proposed: s.accepted(), Baseline: s.Baseline, Unbased: s.unbased, Watches: s.Watches, Network: s.networked("")}}
 }
 
 // evaluated takes what a check has seen; one that nobody waits for is dropped.

@@ -22,7 +22,7 @@ func guards(options map[string]string) Guards {
 	}
 	g := Guards{Tripwires: list("trips"), Scenarios: list("scenarios")}
 	g.Context, _ = strconv.ParseInt(options["context"], 10, 64)
-	g.Marked = list("marked")
+	g.Marked, g.Network = list("marked"), options["network"] != ""
 	for _, name := range list("watches") {
 		g.Watches = append(g.Watches, protocol.NewWatch{Name: name, Source: protocol.Source{JSON: name}})
 	}

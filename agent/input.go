@@ -116,6 +116,7 @@ type (
 		Conflicts []string       // of a revert
 		Reverted  []RevertedFile // by a revert, as far as it came
 		Findings  []Finding      // stop conditions that kept it from being done
+		Needs     []Need         // what it needs leave for; it has done nothing then
 	}
 	// Said is what a running command has written since it was last told, bounded.
 	Said struct {

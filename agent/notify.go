@@ -24,6 +24,8 @@ func (s State) Notify(before State, e Event) (Notification, bool) {
 		return s.progressOf(head, e.Op.ID)
 	case Began:
 		return s.progressOf(head, e.Op)
+	case Withheld:
+		return s.progressOf(head, e.Op)
 	case Printed:
 		return s.progressOf(head, e.Op)
 	case Froze:

@@ -216,10 +216,13 @@ func (m *moment) decideDecision(in Decide) error {
 	if m.proposal(d.ID) {
 		return m.decideProposal(d, in)
 	}
+	if p, ok := m.permit(d.ID); ok {
+		return m.decidePermit(d, p, in)
+	}
 	words := strings.TrimSpace(in.Text)
 	if in.Option == "" && words == "" && !in.Reject {
 		if d.Status == protocol.DecisionOpen {
-			m.say(Stood{d.ID})
+			m.say(Stood{Decision: d.ID})
 		}
 		return nil
 	}

@@ -169,6 +169,9 @@ func (r *random) report(w Work) Input {
 		return TimePassed{}
 	}
 	out := Outcome{Op: w.ID, Text: r.among("ok", "", "FAIL"), Failed: r.oneIn(4)}
+	if needs := r.needs(w.Job); len(needs) > 0 {
+		return Outcome{Op: w.ID, Needs: needs}
+	}
 	if r.oneIn(2) {
 		code := rapid.IntRange(0, 1).Draw(r.T, "exit")
 		out.ExitCode = &code
@@ -184,6 +187,26 @@ func (r *random) report(w Work) Input {
 	}
 	if r.oneIn(2) {
 		out.Reverted = []RevertedFile{{"a.go", r.among("restored", "same", revertConflict)}, {"b.go", r.among("deleted", revertConflict)}}
+	}
+	return out
+}
+
+// needs are what a job finds that it has no leave for; none, mostly.
+func (r *random) needs(job Job) []Need {
+	var leave []Need
+	switch job := job.(type) {
+	case Run:
+		leave = job.Leave
+	case Verify:
+		leave = job.Leave
+	default:
+		return nil
+	}
+	var out []Need
+	for _, n := range []Need{{Kind: NeedNetwork}, {Kind: NeedSecret, File: ".env"}, {Kind: NeedSecret, File: "a.key"}} {
+		if r.oneIn(8) && (!slices.Contains(leave, n) || r.oneIn(20)) {
+			out = append(out, n)
+		}
 	}
 	return out
 }
@@ -296,6 +319,13 @@ func (r *random) decide() Input {
 	case len(s.Decisions) > 0:
 		in.Decision = rapid.SampledFrom(s.Decisions).Draw(r.T, "decision").ID
 	}
+	if d, _ := s.decision(in.Decision); d.Kind == protocol.Permission {
+		in = Decide{Decision: d.ID, Option: r.among("", allowOnce, allowOnce, allowSession, allowNot, "other"), Reject: r.oneIn(10)}
+		if in.Option == "" && r.oneIn(2) {
+			in.Text = fmt.Sprintf("not so, %d", len(r.world.records))
+		}
+		return in
+	}
 	if in.Decision != "" && !slices.ContainsFunc(r.world.steers, func(t steerSeen) bool { return strings.Contains(t.text, "so") }) {
 		in.Text = fmt.Sprintf("because %d", len(r.world.records))
 	} else if in.Decision != "" {
@@ -336,7 +366,11 @@ func (r *random) nonsense() Input {
 	case 11:
 		return AskFailed{Question: id, Why: Failure(id), Text: text, Wait: -time.Second}
 	case 12:
-		return Outcome{Op: id, Text: text, Cancelled: r.oneIn(2), Changes: []Change{{Path: id}}}
+		out := Outcome{Op: id, Text: text, Cancelled: r.oneIn(2), Changes: []Change{{Path: id}}}
+		if r.oneIn(3) {
+			out.Needs = []Need{{Kind: NeedKind(text), File: id}}
+		}
+		return out
 	case 13:
 		return Reopened{}
 	case 14:

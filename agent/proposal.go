@@ -82,7 +82,7 @@ func (m *moment) decideProposal(d protocol.Decision, in Decide) error {
 		return protocol.Errorf(protocol.NoSuchEntity, "option: the decision has no alternative %q", in.Option)
 	case in.Option == "" && words == "" && !in.Reject:
 		if d.Status == protocol.DecisionOpen {
-			m.say(Stood{d.ID})
+			m.say(Stood{Decision: d.ID})
 		}
 		return nil
 	}

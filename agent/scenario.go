@@ -109,6 +109,7 @@ type (
 		Failing                   []string
 		Proposed                  []json.RawMessage
 		Baseline                  []byte
+		Network                   bool // its commands may use the network
 	}
 	// Rerun runs a scenario on a snapshot, or on the live inputs where there is none, and holds
 	// it against the run before.
@@ -120,6 +121,7 @@ type (
 		Proposed           []json.RawMessage
 		Watches            []protocol.Watch // as they stood before the run
 		Baseline           []byte
+		Network            bool // its commands may use the network
 	}
 )
 
@@ -208,10 +210,10 @@ func (s State) caseWork() []Work {
 		return []Work{{ID: "keep " + s.Pause.ID, Job: KeepInputs{s.Pause.ID, c.Scenario}}}
 	case c.Before == nil && (s.Pause.Decision != "" || len(c.After) > 0):
 		return []Work{{ID: "before " + s.Pause.ID, Job: RunBefore{Pause: s.Pause.ID, Scenario: c.Scenario,
-			Snapshot: s.Pause.Snapshot, Tripped: s.pasts(c.After), Failing: s.Failing, Proposed: s.accepted(), Baseline: s.Baseline}}}
+			Snapshot: s.Pause.Snapshot, Tripped: s.pasts(c.After), Failing: s.Failing, Proposed: s.accepted(), Baseline: s.Baseline, Network: s.networked("")}}}
 	case c.Running:
 		return []Work{{ID: s.rerunID(), Job: Rerun{Scenario: c.Scenario, Snapshot: s.Pause.Snapshot,
-			Before: c.Before, Input: s.Pause.Snapshot, Failing: s.Failing, Proposed: s.accepted(), Watches: s.Watches, Baseline: s.Baseline}}}
+			Before: c.Before, Input: s.Pause.Snapshot, Failing: s.Failing, Proposed: s.accepted(), Watches: s.Watches, Baseline: s.Baseline, Network: s.networked("")}}}
 	}
 	return nil
 }
@@ -232,7 +234,7 @@ func (s State) wantedWork() []Work {
 		return nil
 	}
 	w := s.Wanted[0]
-	job := Rerun{Scenario: w.Scenario, Proposed: s.accepted(), Watches: s.Watches, Baseline: s.Baseline}
+	job := Rerun{Scenario: w.Scenario, Proposed: s.accepted(), Watches: s.Watches, Baseline: s.Baseline, Network: s.networked("")}
 	if w.Against == protocol.Snapshot && s.Pause != nil {
 		job.Snapshot, job.Input = s.Pause.Snapshot, s.Pause.Snapshot
 		if s.Case != nil {

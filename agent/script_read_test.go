@@ -240,6 +240,8 @@ func showOperation(e Event) string {
 		return fields("changed", e.Op, strings.Join(paths, ","), flagged("unlisted", e.Unlisted))
 	case Printed:
 		return fields("printed", e.Op, quoted(e.Text))
+	case Withheld:
+		return fields("withheld", e.Op)
 	case Returned:
 		var files []string
 		for _, f := range e.Reverted {
@@ -289,13 +291,13 @@ func showPlanning(e Event) string {
 func showTalking(e Event) string {
 	switch e := e.(type) {
 	case Announced:
-		text := fields("announced", e.Decision.ID, e.Decision.Significance, quoted(e.Decision.Summary), e.Decision.Status, named("holds", e.Decision.Holds))
+		text := fields("announced", e.Decision.ID, e.Decision.Kind, e.Decision.Significance, quoted(e.Decision.Summary), e.Decision.Status, named("holds", e.Decision.Holds))
 		if e.Decision.Deadline != nil {
 			text += " until +" + e.Decision.Deadline.Sub(morning).String()
 		}
 		return text
 	case Stood:
-		return fields("stood", e.Decision)
+		return fields("stood", e.Decision, named("chosen", nonEmpty(e.Chosen)))
 	case Prolonged:
 		return fields("prolonged", e.Decision, "until +"+e.Until.Sub(morning).String())
 	case Overridden:

@@ -135,7 +135,7 @@ func (p *player) input(in Input) {
 		before, ran := p.jobs[w.ID]
 		switch {
 		case !ran:
-			fmt.Fprintf(&p.out, "    start  %s\n", short(p.showWork(w)))
+			fmt.Fprintf(&p.out, "    start  %s\n", short(p.showWork(w)+leave(w.Job)))
 		case w.Frozen && !before.Frozen:
 			fmt.Fprintf(&p.out, "    freeze %s\n", short(w.ID))
 		case !w.Frozen && before.Frozen:
@@ -200,6 +200,23 @@ func (p *player) showWork(w Work) string {
 	return strings.TrimSpace(w.ID + " " + c.Op.Tool + " " + c.Op.Target)
 }
 
+// leave is what a job may touch by the developer's word.
+func leave(job Job) string {
+	var network bool
+	var needs []Need
+	switch job := job.(type) {
+	case Run:
+		network, needs = job.Network, job.Leave
+	case Verify:
+		network, needs = job.Network, job.Leave
+	}
+	text := flagged(" network", network)
+	for _, n := range needs {
+		text += flagged(" may="+n.File, n.File != "")
+	}
+	return text
+}
+
 // showTalk shows the messages that were not shown before.
 func (p *player) showTalk() {
 	talk := p.world.state.Conversation()
@@ -241,6 +258,13 @@ func (p *player) showView() {
 	}
 	if v.Pause != nil {
 		fmt.Fprintf(&p.out, "    %s\n", short(showPause(*v.Pause)))
+	}
+	for _, d := range v.Decisions {
+		for _, a := range d.Actions {
+			if d.Kind == protocol.Permission {
+				fmt.Fprintf(&p.out, "    %s %s «%s»: %s\n", d.ID, d.Status, d.Summary, a.Title)
+			}
+		}
 	}
 	for _, a := range v.Actions {
 		fmt.Fprintf(&p.out, "    can: %s\n", a.Title)
@@ -403,6 +427,11 @@ func outcome(verb string, options map[string]string, op, text string) Input {
 	in := Outcome{Op: long(op), Failed: verb == "failed", Cancelled: verb == "cancelled", Text: text, Output: text}
 	if name := options["fails"]; name != "" {
 		in.Findings = []Finding{{Tripwire: name, Facts: []protocol.Fact{tripFact(name, "wrong")}}}
+	}
+	for need := range strings.SplitSeq(options["needs"], ",") {
+		if kind, file, _ := strings.Cut(need, ":"); kind != "" {
+			in.Needs = append(in.Needs, Need{Kind: NeedKind(kind), File: file})
+		}
 	}
 	if n, err := strconv.Atoi(options["exit"]); err == nil {
 		in.ExitCode = &n

@@ -11,7 +11,7 @@ import (
 
 // settle goes on as long as something follows from the state alone.
 func (m *moment) settle() {
-	for m.alive() && (m.beginNext() || m.endPlan() || m.ask()) {
+	for m.alive() && (m.dropPermit() || m.beginNext() || m.endPlan() || m.takeOver() || m.ask() || m.handOver()) {
 	}
 }
 
@@ -31,6 +31,9 @@ func (m *moment) beginNext() bool {
 // of effect write or execute begins.
 func (s State) mayBegin(i int) bool {
 	c := s.Open[i]
+	if s.awaitsLeave(c.Op.ID) {
+		return false
+	}
 	if c.Reverts != nil {
 		return !slices.ContainsFunc(s.Open, writes)
 	}

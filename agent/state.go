@@ -44,6 +44,7 @@ type State struct {
 	letStand     []Habit                // how often decisions of a kind stood
 	kinds        []kinded               // the kinds of open decisions
 	Proposals    []Proposal             // stop conditions that the agent proposed
+	Permits      []Permit               // leave that was asked for
 	Guards       Guards                 // what is looked after
 	Baseline     json.RawMessage        // what checks hold the workspace against
 	unbased      bool                   // stop conditions have come since Baseline was taken
@@ -100,6 +101,7 @@ type Call struct {
 	For        string   // the call that caused this verification
 	Steps      []string // the steps that this verification is for
 	Began      int64    // the event with which it began
+	Again      int      // how often it was begun and withheld
 	Like       int      // how often in a row it was called, where a budget counts that
 	Answers    []string // of update_plan: the steers that the agent had heard when it made it
 	Base       int      // of update_plan: the plan's revision when it began
@@ -241,11 +243,13 @@ func (s State) decision(id string) (protocol.Decision, bool) {
 	return s.Decisions[i], true
 }
 
-// vetoOpen says that a decision still waits for a word, so nothing is written.
-func (s State) vetoOpen() bool {
-	return slices.ContainsFunc(s.Decisions, func(d protocol.Decision) bool {
-		return d.Status == protocol.DecisionOpen && !s.proposal(d.ID)
-	})
+// vetoOpen says that a choice still waits for a word, so nothing is written.
+func (s State) vetoOpen() bool { return slices.ContainsFunc(s.Decisions, s.isOpenChoice) }
+
+// isOpenChoice says that a decision is a choice of the agent which waits for a word. Stop conditions
+// that it proposes hold nothing; leave that it asks for holds the call that needs it.
+func (s State) isOpenChoice(d protocol.Decision) bool {
+	return d.Status == protocol.DecisionOpen && d.Kind != protocol.Permission && !s.proposal(d.ID)
 }
 
 func (s State) lastTouch(step string) int64 {

@@ -114,6 +114,10 @@ func (s State) viewDecision(d protocol.Decision) protocol.Decision {
 		return d
 	}
 	params := protocol.ActionParams{SessionID: s.Started.ID, DecisionID: d.ID}
+	if d.Kind == protocol.Permission {
+		d.Actions = leaveActions(d, params)
+		return d
+	}
 	if d.Status == protocol.DecisionOpen {
 		d.Actions = append(d.Actions, protocol.Action{Title: "Keep", Method: protocol.MethodDecide, Params: params, Kind: protocol.Primary})
 	}
@@ -125,6 +129,27 @@ func (s State) viewDecision(d protocol.Decision) protocol.Decision {
 	d.Actions = append(d.Actions, protocol.Action{Title: "Say otherwise…", Method: protocol.MethodDecide, Params: params,
 		Ask: &protocol.ActionAsk{Param: "text", Prompt: "What instead of «" + d.Summary + "»?"}})
 	return d
+}
+
+// leaveActions are the answers to a request for leave; leave for the session can be taken back.
+func leaveActions(d protocol.Decision, params protocol.ActionParams) []protocol.Action {
+	if d.Status == protocol.DecisionStanding && d.Chosen != allowSession {
+		return []protocol.Action{}
+	}
+	no := params
+	no.Option = allowNot
+	if d.Status == protocol.DecisionStanding {
+		return []protocol.Action{{Title: "Take it back", Method: protocol.MethodDecide, Params: no}}
+	}
+	var all []protocol.Action
+	for _, a := range d.Alternatives {
+		p := params
+		p.Option = a.ID
+		all = append(all, protocol.Action{Title: strings.ToUpper(a.Title[:1]) + a.Title[1:], Method: protocol.MethodDecide, Params: p})
+	}
+	no.Option, no.Reject = "", true
+	return append(all, protocol.Action{Title: "No, and say why…", Method: protocol.MethodDecide, Params: no,
+		Ask: &protocol.ActionAsk{Param: "text", Prompt: "What instead of «" + d.Summary + "»?"}})
 }
 
 func (s State) viewPause() *protocol.Pause {

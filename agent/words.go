@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -55,13 +56,13 @@ var tools = []tool{
 	{toolWriteFile, "Write a whole file.", `"path":{"type":"string"},"content":{"type":"string"}`, []string{"path", "content"}},
 	{toolMoveFile, "Move or rename a file.", `"from":{"type":"string"},"to":{"type":"string"}`, []string{"from", "to"}},
 	{toolDeleteFile, "Delete a file.", `"path":{"type":"string"}`, []string{"path"}},
-	{toolRunCommand, "Run a shell command. Its input is closed.",
-		`"command":{"type":"string"},"cwd":{"type":"string"},"timeout_s":{"type":"number"},"background":{"type":"boolean"}`, []string{"command"}},
+	{toolRunCommand, "Run a shell command. Its input is closed. network: true if it needs the network, as to install packages.",
+		`"command":{"type":"string"},"cwd":{"type":"string"},"timeout_s":{"type":"number"},"background":{"type":"boolean"},"network":{"type":"boolean"}`, []string{"command"}},
 	{toolStopCommand, "End a command that runs.", `"operation":{"type":"string"}`, []string{"operation"}},
 	{toolCallPause, "Stop and show the developer facts that do not fit.",
 		`"facts":{"type":"array","items":{"type":"string"}},"likely_cause":{"type":"string"},"options":{"type":"array","items":{"type":"object","properties":{"title":{"type":"string"},"detail":{"type":"string"},"touches":{"type":"array","items":{"enum":["code","architecture","businessRule","data","configuration"]}},"files":{"type":"array","items":{"type":"string"}}},"required":["title"]}}`,
 		[]string{"facts", "likely_cause", "options"}},
-	{toolAskDeveloper, "Ask what the workspace cannot answer, and wait.",
+	{toolAskDeveloper, "Ask, and wait.",
 		`"questions":{"type":"array","items":{"type":"object","properties":{"text":{"type":"string"},"options":{"type":"array","items":{"type":"string"}}},"required":["text"]}}`,
 		[]string{"questions"}},
 	{toolCheckIn, "Answer a check-in, only when asked for one.",
@@ -376,6 +377,48 @@ func weighed(said, now protocol.Significance, why, shorter string) string {
 		return ""
 	}
 	return "(" + strings.Join(parts, "; ") + ")"
+}
+
+// needWords say why leave is asked for.
+func needWords(needs []Need) string {
+	var parts []string
+	if len(ofKind(needs, NeedNetwork)) > 0 {
+		parts = append(parts, "A command is kept off the network unless you allow it.")
+	}
+	if files := filesOf(needs); files != "" {
+		parts = append(parts, fmt.Sprintf("By its name %s holds secrets: what is read of it goes to the model and into the session's journal.", files))
+	}
+	return strings.Join(parts, " ")
+}
+
+func ofKind(needs []Need, kind NeedKind) []Need {
+	return slices.DeleteFunc(slices.Clone(needs), func(n Need) bool { return n.Kind != kind })
+}
+
+// sessionWords say what leave for the session gives.
+func sessionWords(needs []Need) string {
+	var parts []string
+	if len(ofKind(needs, NeedNetwork)) > 0 {
+		parts = append(parts, "every command may use the network")
+	}
+	if files := filesOf(needs); files != "" {
+		parts = append(parts, "every operation may touch "+files)
+	}
+	return strings.Join(parts, ", ")
+}
+
+// notAllowed tells the model that the developer said no, and the way on.
+func notAllowed(needs []Need) string {
+	files := filesOf(needs)
+	if files == "" {
+		return "refused: the developer does not allow the network for this command. Go on without it, with what is there already; where the task cannot do without it, say so with ask_developer."
+	}
+	return fmt.Sprintf("refused: the developer does not allow this with %s, by its name a file with secrets. Go on without it, and leave it as it is; what you need to know of it ask with ask_developer.", files)
+}
+
+// untrustedNeeds tells the model why nobody is asked for leave.
+func untrustedNeeds(needs []Need) string {
+	return fmt.Sprintf("refused: the developer has not trusted this workspace, so %s is not touched; by its name it holds secrets. Go on without it.", filesOf(needs))
 }
 
 func announced(d protocol.Decision, window time.Duration) string {

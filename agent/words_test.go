@@ -41,7 +41,7 @@ var promised = []struct{ name, arguments string }{
 	{"write_file", "path content"},
 	{"move_file", "from to"},
 	{"delete_file", "path"},
-	{"run_command", "command cwd? timeout_s? background?"},
+	{"run_command", "command cwd? timeout_s? background? network?"},
 	{"stop_command", "operation"},
 	{"call_pause", "facts likely_cause options"},
 	{"ask_developer", "questions"},

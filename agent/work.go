@@ -12,6 +12,7 @@ import (
 // Tandem starts or cancels anything.
 type Work struct {
 	ID     string
+	Again  int // how often it was begun and withheld: each time it is begun anew
 	Frozen bool
 	Job    Job
 }
@@ -34,9 +35,15 @@ type (
 		Tool      string
 		Arguments string
 		Proposed  []json.RawMessage // stop conditions of the agent that the developer keeps
+		Network   bool              // its command may use the network
+		Leave     []Need            // what it may touch by the developer's word
 	}
 	// Verify runs a step's verification.
-	Verify struct{ Command string }
+	Verify struct {
+		Command string
+		Network bool
+		Leave   []Need
+	}
 	// Revert takes the edits of operations back, the newest first. By hand says that the developer
 	// does, so that the agent does not know of it yet.
 	Revert struct {
@@ -71,7 +78,7 @@ func (s State) Work() []Work {
 			continue
 		}
 		if job := s.jobOf(c); job != nil {
-			work = append(work, Work{ID: c.Op.ID, Frozen: c.Frozen, Job: job})
+			work = append(work, Work{ID: c.Op.ID, Again: c.Again, Frozen: c.Frozen, Job: job})
 		}
 	}
 	if s.checkDue() {
@@ -91,11 +98,11 @@ func (s State) jobOf(c Call) Job {
 	case c.Reverts != nil:
 		return Revert{Edits: s.editsOf(c), ByHand: true}
 	case c.Op.Tool == toolVerify:
-		return Verify{c.Op.Target}
+		return Verify{Command: c.Op.Target, Network: s.networked(c.Op.ID), Leave: s.leave(c.Op.ID)}
 	case c.Op.Tool == toolUpdatePlan && c.Taken:
 		return nil
 	case c.Op.Tool == toolUpdatePlan:
 		return Revert{Edits: s.editsOf(c)}
 	}
-	return Run{Tool: c.Op.Tool, Arguments: c.Arguments, Proposed: s.accepted()}
+	return Run{Tool: c.Op.Tool, Arguments: c.Arguments, Proposed: s.accepted(), Network: c.Op.Effect == protocol.EffectExecute && s.networked(c.Op.ID), Leave: s.leave(c.Op.ID)}
 }

@@ -23,6 +23,7 @@ type world struct {
 	talk    []string        // the conversation after the last record
 	listed  map[string]bool // the work that is listed
 	over    map[string]bool // the work that is over
+	input   Input           // what is being decided
 	closed  map[string]int  // how often each operation ended
 	told    map[string]int  // in how many notifications it had ended
 	steers  []steerSeen
@@ -61,6 +62,7 @@ func (w *world) fault(format string, args ...any) {
 
 func (w *world) post(in Input) ([]Event, error) {
 	before := w.state
+	w.input = in
 	events, err := before.Decide(At{Time: w.now, Partial: w.partial, Input: in})
 	if err != nil {
 		if len(events) > 0 {
@@ -69,6 +71,7 @@ func (w *world) post(in Input) ([]Event, error) {
 		return nil, err
 	}
 	w.take(events)
+	w.input = nil
 	w.trueOutcome(before, in, events)
 	w.spokenTo(before, in)
 	w.reportedOnce(in)
@@ -162,6 +165,8 @@ func (w *world) witness(before State, e Event) {
 		if last := string(talk[len(talk)-1]); !strings.Contains(last, cutMark(e.By)) || last != string(e.Message) {
 			w.fault("what %s had said is not in the conversation: %s", e.Question, last)
 		}
+	case Stood:
+		w.given(before, e)
 	case Withdrawn:
 		w.steer(e.Steer).withdrawn = true
 	case Heard:
@@ -180,6 +185,9 @@ func (w *world) mayHaveBegun(before State, e Began) {
 		w.alone(before, e)
 		return
 	}
+	if before.awaitsLeave(e.Op) {
+		w.fault("%s %s began before the developer allowed it", c.Op.Tool, e.Op)
+	}
 	if before.waitsForRevert(c) {
 		w.fault("%s %s began while edits are taken back by hand", c.Op.Tool, e.Op)
 	}
@@ -197,6 +205,33 @@ func (w *world) mayHaveBegun(before State, e Began) {
 		w.fault("%s %s began before the plan that answers a steer", c.Op.Tool, e.Op)
 	case c.Op.Effect == protocol.EffectExecute && !before.Started.Trusted:
 		w.fault("%s %s began in an untrusted workspace", c.Op.Tool, e.Op)
+	}
+}
+
+// given says that leave comes of one thing alone: a developer who takes an option that gives it.
+func (w *world) given(before State, e Stood) {
+	if _, ok := before.permit(e.Decision); !ok || w.input == nil {
+		return
+	}
+	in, ok := w.input.(Decide)
+	d, _ := before.decision(in.Decision)
+	if !ok || d.Kind != protocol.Permission || in.Option != allowOnce && in.Option != allowSession || in.Text != "" || in.Reject {
+		w.fault("%s was allowed by %T %+v", e.Decision, w.input, w.input)
+	}
+}
+
+// hasLeave says that what a job may touch stands in a decision for it, or in one for the session.
+func (w *world) hasLeave(id string, network bool, needs []Need) {
+	if network && !w.state.Guards.Network {
+		needs = append([]Need{{Kind: NeedNetwork}}, needs...)
+	}
+	for _, n := range needs {
+		if !slices.ContainsFunc(w.state.Decisions, func(d protocol.Decision) bool {
+			p, _ := w.state.permit(d.ID)
+			return d.Status == protocol.DecisionStanding && slices.Contains(p.Needs, n) && (p.Op == id || d.Chosen == allowSession)
+		}) {
+			w.fault("%s has %+v, which nobody gave", id, n)
+		}
 	}
 }
 
@@ -383,10 +418,23 @@ func (w *world) relist(restarted bool) {
 	now := map[string]bool{}
 	if !restarted {
 		for _, work := range w.state.Work() {
-			if now[work.ID] {
-				w.fault("work %s is listed twice", work.ID)
+			key := fmt.Sprint(work.ID, " ", work.Again)
+			if now[key] {
+				w.fault("work %s is listed twice", key)
 			}
-			now[work.ID] = true
+			now[key] = true
+			switch job := work.Job.(type) {
+			case Run:
+				w.hasLeave(work.ID, job.Network, job.Leave)
+			case Verify:
+				w.hasLeave(work.ID, job.Network, job.Leave)
+			case Check:
+				w.hasLeave(work.ID, job.Network, nil)
+			case RunBefore:
+				w.hasLeave(work.ID, job.Network, nil)
+			case Rerun:
+				w.hasLeave(work.ID, job.Network, nil)
+			}
 			c, ok := w.state.call(work.ID)
 			if ok && w.state.Mode == protocol.Paused && !w.state.Took && c.Op.Effect == protocol.EffectExecute && !work.Frozen {
 				w.fault("%s runs in a pause", work.ID)
@@ -394,7 +442,7 @@ func (w *world) relist(restarted bool) {
 			if ok && (c.Stop != nil || c.Op.Status == protocol.OpQueued) {
 				w.fault("work %s is listed and the call is %s, stop %v", work.ID, c.Op.Status, c.Stop)
 			}
-			if _, waits := work.Job.(Wait); w.over[work.ID] && !waits {
+			if _, waits := work.Job.(Wait); w.over[key] && !waits {
 				w.fault("work %s is listed again", work.ID)
 			}
 		}
@@ -447,7 +495,10 @@ func (w *world) reportedOnce(in Input) {
 	case AskFailed:
 		id = in.Question
 	}
-	_, outcome := in.(Outcome)
+	out, outcome := in.(Outcome)
+	if len(out.Needs) > 0 { // a call that did nothing for want of leave is begun anew
+		return
+	}
 	for _, work := range w.state.Work() {
 		_, asks := work.Job.(Ask)
 		if work.ID == id && asks != outcome {
@@ -474,6 +525,9 @@ func (w *world) trueOutcome(before State, in Input, events []Event) {
 	}
 	want := protocol.OpDone
 	switch {
+	case len(out.Needs) > 0 && c.Reverts == nil:
+		w.didNothing(out.Op)
+		return
 	case out.Cancelled:
 		want = protocol.OpCancelled
 	case out.Failed:
@@ -489,6 +543,20 @@ func (w *world) trueOutcome(before State, in Input, events []Event) {
 		return
 	}
 	w.fault("%s reported and is still open: %v", out.Op, events)
+}
+
+// didNothing says that a call which came back for want of leave waits again, or is over without a trace.
+func (w *world) didNothing(op string) {
+	if c, open := w.state.call(op); open {
+		running := c.Op.Status != protocol.OpQueued
+		if c.Again == 0 || running && w.state.awaitsLeave(op) || c.Op.StartedAt != nil && !running {
+			w.fault("%s was withheld and is %s", op, c.Op.Status)
+		}
+		return
+	}
+	if p, _ := w.state.past(op); p.Op.Status == protocol.OpDone || p.Began > 0 && p.Op.Status == protocol.OpQueued || len(p.Changes) > 0 {
+		w.fault("%s did nothing and ended as %s with %d changes", op, p.Op.Status, len(p.Changes))
+	}
 }
 
 // check says what was not as it should be. It replays the events, and those read from disk.
@@ -652,6 +720,11 @@ func (w *world) helpful() Input {
 	for _, c := range s.Open {
 		if c.Stop != nil {
 			return Outcome{Op: c.Op.ID, Cancelled: true, Text: "ended"}
+		}
+	}
+	for _, d := range s.Decisions {
+		if s.alive() && d.Status == protocol.DecisionOpen && d.Kind == protocol.Permission {
+			return Decide{Decision: d.ID, Option: allowOnce}
 		}
 	}
 	switch {

@@ -303,6 +303,9 @@ const (
 type Decision struct {
 	ID     string `json:"id"`
 	StepID string `json:"stepId,omitempty"`
+	// Kind is permission where the agent asks for leave: its alternatives are the answers, and only one
+	// of them is one. Absent: it is a choice of the agent.
+	Kind DecisionKind `json:"kind,omitempty"`
 	// Summary is the choice in one sentence.
 	Summary string `json:"summary"`
 	// Rationale is why the agent chose so.
@@ -320,6 +323,13 @@ type Decision struct {
 	Chosen  string       `json:"chosen,omitempty"`
 	Actions List[Action] `json:"actions"`
 }
+
+// DecisionKind says what a decision is about.
+type DecisionKind string
+
+// Permission is leave for an operation that waits for it: to use the network, or to touch a file that
+// holds secrets. It never stands by itself; only the developer gives it.
+const Permission DecisionKind = "permission"
 
 // Alternative is another way that the agent would truly take.
 type Alternative struct {

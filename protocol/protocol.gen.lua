@@ -222,6 +222,7 @@
 ---@class (exact) tandem.Decision
 ---@field id string
 ---@field stepId? string
+---@field kind? tandem.DecisionKind # Permission where the agent asks for leave: its alternatives are the answers, and only one of them is one. Absent: it is a choice of the agent.
 ---@field summary string # The choice in one sentence.
 ---@field rationale string # Why the agent chose so.
 ---@field alternatives tandem.Alternative[]
@@ -232,6 +233,10 @@
 ---@field deadline? string # When an open decision stands by itself; absent: it waits for a word.
 ---@field chosen? string # The alternative that the developer took.
 ---@field actions tandem.Action[]
+
+---DecisionKind says what a decision is about.
+---@alias tandem.DecisionKind
+---| "permission" # Leave for an operation that waits for it: to use the network, or to touch a file that holds secrets. It never stands by itself; only the developer gives it.
 
 ---Alternative is another way that the agent would truly take.
 ---@class (exact) tandem.Alternative

@@ -343,6 +343,8 @@ export type CancelKind =
 export interface Decision {
   id: string;
   stepId?: string;
+  /** Permission where the agent asks for leave: its alternatives are the answers, and only one of them is one. Absent: it is a choice of the agent. */
+  kind?: DecisionKind;
   /** The choice in one sentence. */
   summary: string;
   /** Why the agent chose so. */
@@ -360,6 +362,11 @@ export interface Decision {
   chosen?: string;
   actions: Action[];
 }
+
+/** DecisionKind says what a decision is about. */
+export type DecisionKind =
+  /** Leave for an operation that waits for it: to use the network, or to touch a file that holds secrets. It never stands by itself; only the developer gives it. */
+  | "permission";
 
 /** Alternative is another way that the agent would truly take. */
 export interface Alternative {

@@ -31,12 +31,6 @@ func revertAll(t testing.TB, w *Workspace, changes []Change) Reverted {
 	return done
 }
 
-func newest(changes []Change) []Change {
-	changes = slices.Clone(changes)
-	slices.Reverse(changes)
-	return changes
-}
-
 func inFile(name, text string) func(at func(string) string) error {
 	return func(at func(string) string) error {
 		return errors.Join(os.MkdirAll(filepath.Dir(at(name)), 0o755), os.WriteFile(at(name), []byte(text), 0o644))
@@ -58,7 +52,7 @@ func renamed(from, to string) func(at func(string) string) error {
 	return func(at func(string) string) error { return os.Rename(at(from), at(to)) }
 }
 
-func gone(name string) func(at func(string) string) error {
+func removed(name string) func(at func(string) string) error {
 	return func(at func(string) string) error { return os.RemoveAll(at(name)) }
 }
 
@@ -78,8 +72,8 @@ func TestRevertOfWhatACommandDid(t *testing.T) {
 	for name, command := range map[string]func(at func(string) string) error{
 		"mode bits":             all(moded("script", 0o755), moded("data", 0o600)),
 		"mode bits and content": all(inFile("script", "#!/bin/bash\n"), moded("script", 0o700)),
-		"a deletion":            gone("script"),
-		"a folder deleted":      gone("dir"),
+		"a deletion":            removed("script"),
+		"a folder deleted":      removed("dir"),
 		"a file renamed":        renamed("script", "other"),
 		"a folder renamed":      renamed("dir", "new/../moved"),
 		"into a new folder":     all(inFile("made/deep/x", ""), renamed("script", "made/deep/script")),
@@ -87,8 +81,8 @@ func TestRevertOfWhatACommandDid(t *testing.T) {
 		"a link retargeted":     linked("data", "link"),
 		"a link made":           linked("script", "another"),
 		"a link out":            linked("/etc/passwd", "link"),
-		"a link removed":        gone("link"),
-		"a link into a file":    all(gone("link"), inFile("link", "text\n")),
+		"a link removed":        removed("link"),
+		"a link into a file":    all(removed("link"), inFile("link", "text\n")),
 		"a file into a link":    linked("data", "script"),
 		"a folder into a link":  linked("data", "dir"),
 		"binary":                inFile("bin", "\x00\x01\xff"),
@@ -96,14 +90,14 @@ func TestRevertOfWhatACommandDid(t *testing.T) {
 		"emptied":               inFile("script", ""),
 		"filled":                inFile("empty", "text\n"),
 		"an empty file made":    inFile("none", ""),
-		"an empty file deleted": gone("empty"),
+		"an empty file deleted": removed("empty"),
 		"another case":          renamed("script", "Script"),
 		"a folder's case":       renamed("dir", "Dir"),
-		"a file into a folder":  all(gone("script"), inFile("script/a/b", "b\n"), inFile("script/c", "c\n")),
-		"a folder into a file":  all(gone("dir"), inFile("dir", "text\n")),
+		"a file into a folder":  all(removed("script"), inFile("script/a/b", "b\n"), inFile("script/c", "c\n")),
+		"a folder into a file":  all(removed("dir"), inFile("dir", "text\n")),
 		"a nested repository":   all(inFile("nested/f", "changed\n"), inFile("nested/new", "new\n")),
 		"a submodule":           inFile("sub/f", "changed\n"),
-		"all at once":           all(moded("script", 0o755), gone("dir"), inFile("dir", "file\n"), linked("bin", "link"), inFile("nested/x/y", "y\n"), renamed("data", "Data")),
+		"all at once":           all(moded("script", 0o755), removed("dir"), inFile("dir", "file\n"), linked("bin", "link"), inFile("nested/x/y", "y\n"), renamed("data", "Data")),
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := variety(t)
@@ -175,13 +169,13 @@ func TestRevertConflictsShowBothSides(t *testing.T) {
 	}{
 		{"the same line", inFile("data", "1\nTWO\n3\n"), inFile("data", "0\n1\nmine\n3\n"), "data", []string{"from line 3", "| mine", "| 2"}},
 		{"a new file", inFile("new", "n\n"), inFile("new", "mine\n"), "new", []string{"| mine", "(no file)"}},
-		{"deleted and there again", gone("data"), inFile("data", "1\nmine\n3\n"), "data", []string{"from line 2", "| mine", "| 2"}},
-		{"changed and deleted", inFile("data", "1\n"), gone("data"), "data", []string{"(no file)", "| 3"}},
+		{"deleted and there again", removed("data"), inFile("data", "1\nmine\n3\n"), "data", []string{"from line 2", "| mine", "| 2"}},
+		{"changed and deleted", inFile("data", "1\n"), removed("data"), "data", []string{"(no file)", "| 3"}},
 		{"binary", inFile("bin", "\x00a"), inFile("bin", "\x00mine"), "bin", []string{"(no text, 5 bytes)", "(no text, 3 bytes)"}},
 		{"a link", linked("data", "link"), linked("bin", "link"), "link", []string{"(a link to bin)", "(a link to script)"}},
-		{"a folder in its place", inFile("script", "x\n"), all(gone("script"), inFile("script/mine", "m\n")), "script", []string{"a folder stands there now"}},
-		{"a folder with more", all(gone("script"), inFile("script/a", "a\n")), inFile("script/mine", "m\n"), "script", []string{"with script/mine in it"}},
-		{"a file above", gone("dir"), inFile("dir", "mine\n"), "dir/a", []string{"dir is no folder now"}},
+		{"a folder in its place", inFile("script", "x\n"), all(removed("script"), inFile("script/mine", "m\n")), "script", []string{"a folder stands there now"}},
+		{"a folder with more", all(removed("script"), inFile("script/a", "a\n")), inFile("script/mine", "m\n"), "script", []string{"with script/mine in it"}},
+		{"a file above", removed("dir"), inFile("dir", "mine\n"), "dir/a", []string{"dir is no folder now"}},
 		{"the mode", moded("script", 0o755), moded("script", 0o700), "script", []string{"-rwx------ now"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

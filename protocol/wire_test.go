@@ -82,7 +82,7 @@ var entities = []entity{
 	{protocol.Session{}, "id workspace task title mode initiative autonomy plan? operations decisions pause? questions watches usage model seq startedAt updatedAt actions",
 		`{"id":"","workspace":"","task":"","title":"","mode":"","initiative":"","autonomy":"","operations":[],"decisions":[],"questions":[],"watches":[],` +
 			`"usage":{"inputTokens":0,"cachedInputTokens":0,"outputTokens":0,"requests":0},"model":"","seq":0,"startedAt":` + never + `,"updatedAt":` + never + `,"actions":[]}`},
-	{protocol.Usage{}, "inputTokens cachedInputTokens outputTokens requests", `{"inputTokens":0,"cachedInputTokens":0,"outputTokens":0,"requests":0}`},
+	{protocol.Usage{}, "inputTokens cachedInputTokens outputTokens requests estimated?", `{"inputTokens":0,"cachedInputTokens":0,"outputTokens":0,"requests":0}`},
 	{protocol.Plan{}, "revision steps cause", `{"revision":0,"steps":[],"cause":{"kind":""}}`},
 	{protocol.Cause{}, "kind id?", `{"kind":""}`},
 	{protocol.Step{}, "id title intent status files dependsOn verify? verified? origin actions", emptyStep},

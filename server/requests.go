@@ -18,6 +18,9 @@ func (c *client) start(ctx context.Context, p protocol.StartParams) (protocol.Se
 	if err != nil {
 		return result, err
 	}
+	if !c.joins(s) { // the same start came before: it is told already
+		return result, nil
+	}
 	_, err = c.follow(ctx, s, new(int64))
 	return result, err
 }
@@ -76,6 +79,9 @@ func (c *client) attach(ctx context.Context, p protocol.AttachParams) (protocol.
 // and is not set going for that.
 func (c *client) detach(_ context.Context, p protocol.SessionParams) (any, error) {
 	if s, ok := c.registry.running(p.SessionID); ok {
+		c.mu.Lock()
+		c.follows = slices.DeleteFunc(c.follows, func(f *running) bool { return f == s })
+		c.mu.Unlock()
 		s.Detach(c)
 		return nil, nil
 	}

@@ -320,6 +320,31 @@ func TestAttachSince(t *testing.T) {
 	}
 }
 
+// A start that is repeated has the same answer, and what was told already is not told again.
+func TestARepeatedStartTellsNothingTwice(t *testing.T) {
+	h := newHouse(t, nil)
+	h.model.will(work(), says("Done."))
+	p := h.client()
+	start := params{"clientId": "c", "requestKey": "k", "task": "work"}
+	var first, again protocol.SessionResult
+	p.ok(protocol.MethodStart, start, &first)
+	p.untilHas(protocol.NoteModeChanged, `"mode":"waiting"`)
+	before := p.notes()
+	p.ok(protocol.MethodStart, start, &again)
+	p.ok(protocol.MethodPause, at(first.Session.ID), nil) // what the repetition led to is told before
+	p.untilHas(protocol.NoteModeChanged, `"mode":"paused"`)
+	if more := p.notes()[len(before):]; len(more) != 1 || again.Session.ID != first.Session.ID {
+		t.Errorf("the repetition has told %q", more)
+	}
+	p.ok(protocol.MethodDetach, at(first.Session.ID), nil)
+	p.ok(protocol.MethodStart, start, nil)
+	p.ok(protocol.MethodEnd, at(first.Session.ID), nil)
+	p.untilHas(protocol.NoteModeChanged, `"mode":"done"`)
+	if all := p.notes(); len(all) < 2*len(before) {
+		t.Errorf("who has left and starts again is told %q", all[len(before):])
+	}
+}
+
 func TestRequestKeys(t *testing.T) {
 	h := newHouse(t, nil)
 	p := h.client()

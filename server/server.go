@@ -227,15 +227,11 @@ func (c *client) by() string {
 // follow makes the client follow a session from since on, once the request is answered. The
 // snapshot is the session as it stood then.
 func (c *client) follow(ctx context.Context, s *running, since *int64) (session.Snapshot, error) {
+	c.joins(s)
 	now, err := s.Attach(ctx, c)
 	if err != nil {
 		return session.Snapshot{}, err
 	}
-	c.mu.Lock()
-	if !slices.Contains(c.follows, s) {
-		c.follows = append(c.follows, s)
-	}
-	c.mu.Unlock()
 	from := now.State.Seq
 	if since != nil {
 		from = *since
@@ -246,6 +242,17 @@ func (c *client) follow(ctx context.Context, s *running, since *int64) (session.
 		}
 	})
 	return now, nil
+}
+
+// joins notes that the client follows a session, and says whether that is new.
+func (c *client) joins(s *running) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if slices.Contains(c.follows, s) {
+		return false
+	}
+	c.follows = append(c.follows, s)
+	return true
 }
 
 // leave ends what the client is told of sessions, and forgets its documents; the sessions go on.

@@ -66,8 +66,8 @@ type rowdy struct {
 
 // witness is a client that is told of every session.
 type witness struct {
-	*peer
-	past []answer // what earlier connections of it were told
+	*peer          // nil while it is away
+	past  []answer // what earlier connections of it were told
 }
 
 func newCrowd(t *testing.T, n uint64) *crowd {
@@ -108,7 +108,9 @@ func (c *crowd) begin(r *rowdy) {
 	}
 	var s protocol.SessionResult
 	c.watchers[0].ok(protocol.MethodStart, params{"task": "work", "workspace": fileURI(c.house.dir), "autonomy": pick(c.rnd, "close", "balanced", "high")}, &s)
-	c.watchers[1].ok(protocol.MethodAttach, at(s.Session.ID, "since", 0), nil)
+	if c.watchers[1].peer != nil {
+		c.watchers[1].ok(protocol.MethodAttach, at(s.Session.ID, "since", 0), nil)
+	}
 	c.sessions = append(c.sessions, s.Session.ID)
 	r.send(protocol.MethodAttach, at(s.Session.ID, "since", 0))
 }
@@ -124,9 +126,9 @@ func (c *crowd) step() {
 		r.hangUp()
 		c.settled(r, false)
 		c.clients[i] = c.newRowdy()
-	case n < 5:
-		c.returns(c.watchers[1])
-	case n < 12 && len(r.sent) > 0:
+	case n < 7:
+		c.turns(c.watchers[1])
+	case n < 13 && len(r.sent) > 0:
 		r.post(protocol.LSPCancelRequest, params{"id": pick(c.rnd, r.sent...)})
 	case n < 20:
 		c.look()
@@ -262,10 +264,14 @@ func (c *crowd) settled(r *rowdy, lives bool) {
 	}
 }
 
-// returns has one who looks on go away, and come again from where it was.
-func (c *crowd) returns(o *witness) {
-	o.hangUp()
-	o.past = append(o.past, o.told...)
+// turns has one who looks on go away, or, when it has, come again from where it was.
+func (c *crowd) turns(o *witness) {
+	if o.peer != nil {
+		o.hangUp()
+		o.past = append(o.past, o.told...)
+		o.peer = nil
+		return
+	}
 	last := map[string]int64{}
 	for _, n := range o.past {
 		if e := eventOf(n); n.Method != protocol.NoteText && e.SessionID != "" {
@@ -285,6 +291,9 @@ func eventOf(a answer) (e protocol.Event) {
 
 // goHome ends it all, and holds what has come of it against what has to.
 func (c *crowd) goHome() {
+	if c.watchers[1].peer == nil {
+		c.turns(c.watchers[1])
+	}
 	boss := c.house.client()
 	for _, id := range c.sessions {
 		boss.call(protocol.MethodEnd, at(id)) // one that has ended is refused

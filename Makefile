@@ -1,16 +1,24 @@
 # make test    everything that has to hold; it installs what it needs, the editors too
 # make bench   the benchmarks whose results stand in ARCHITECTURE.md
 # make soak    three minutes of a hundred sessions with everything killed at random (SOAK=10s: shorter)
-# make fuzz    each fuzz target for a short while
+# make fuzz    each fuzz target for a while (FUZZTIME=10m: longer); what is found stays as a seed in testdata/fuzz
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 CORPUS = $(abspath ../shared/corpus)
 export TANDEM_CORPUS ?= $(if $(wildcard $(CORPUS)),$(CORPUS),)
 FUZZTIME ?= 20s
+# In make test each target gets a number of inputs, and no time: at the end of a time Go's fuzzer may take its own deadline
+# for a failure. Those that go to the disk or start a program for each input get fewer.
+FUZZED = 3000x
+FUZZED_SLOWLY = 100x
+SLOW_FUZZ = FuzzIgnore FuzzRevert FuzzEditFile FuzzLoad FuzzOpen FuzzSQL
 
-.PHONY: test test-editors lint generate tools bench soak fuzz build vscode-tools test-vscode test-vscode-old nvim-tools test-nvim
+FUZZ_DIRS = $(sort $(patsubst %/,./%,$(dir $(shell grep -rl --include='*_test.go' 'func Fuzz' agent cmd protocol server))))
+
+.PHONY: test test-editors lint generate tools bench soak fuzz fuzz-briefly build vscode-tools test-vscode test-vscode-old nvim-tools test-nvim
 
 test: tools generate lint
 	go test -race -timeout 10m ./...
+	@$(MAKE) --no-print-directory fuzz-briefly
 	@$(MAKE) --no-print-directory test-editors
 
 # The linters: formatting, vet on every system that is supported, and staticcheck.
@@ -43,9 +51,19 @@ soak:
 	go test -tags soak -run Soak -timeout 6m -v ./cmd/tandem
 
 fuzz:
-	@for target in $$(grep -rl --include='*_test.go' 'func Fuzz' . | xargs -n1 dirname | sort -u); do \
-		for f in $$(grep -ho 'func Fuzz[A-Za-z0-9]*' $$target/*_test.go | cut -c6-); do \
-			echo "$$target $$f"; go test -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZTIME) $$target || exit 1; done; done
+	@for dir in $(FUZZ_DIRS); do for f in $$(grep -ho 'func Fuzz[A-Za-z0-9]*' $$dir/*_test.go | cut -c6-); do \
+		echo "$$dir $$f"; go test -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZTIME) $$dir || exit 1; done; done
+
+# The same with a number of inputs, from the seeds alone: what one run has learnt does not make the next one longer.
+fuzz-briefly:
+	@tmp=$$(mktemp -d) && trap 'rm -rf "$$tmp"' EXIT && began=$$(date +%s) && n=0 && for dir in $(FUZZ_DIRS); do \
+		go test -c -fuzz . -o "$$tmp/test" $$dir || exit 1; \
+		for f in $$(grep -ho 'func Fuzz[A-Za-z0-9]*' $$dir/*_test.go | cut -c6-); do \
+			inputs=$(FUZZED); case " $(SLOW_FUZZ) " in *" $$f "*) inputs=$(FUZZED_SLOWLY);; esac; \
+			(cd $$dir && "$$tmp/test" -test.run '^$$' -test.fuzz "^$$f\$$" -test.fuzztime $$inputs -test.fuzzminimizetime 1000x \
+				-test.fuzzcachedir "$$tmp/cache" -test.timeout 2m) >"$$tmp/said" 2>&1 || { echo "$$dir $$f"; cat "$$tmp/said"; exit 1; }; \
+			n=$$((n + 1)); done; done; \
+	echo "fuzzed $$n targets, $(FUZZED) inputs each ($(FUZZED_SLOWLY) for $(words $(SLOW_FUZZ))), in $$(( $$(date +%s) - began )) s: nothing found"
 
 build:
 	go build -trimpath -o tandem ./cmd/tandem

@@ -13,7 +13,8 @@ type fromPostgres struct{ dsn, query string }
 
 func compilePostgres(dsn, query string) (source, error) {
 	if _, err := pgconn.ParseConfig(dsn); err != nil {
-		return nil, wrong("sql", "it is no DSN of PostgreSQL: %v", err) // the library leaves the password out
+		// The library's reason repeats the DSN, with a password that was not escaped.
+		return nil, wrong("sql", "%s is no DSN of PostgreSQL; give postgres://USER@HOST:PORT/DATABASE, with %%40 and %%2F for @ and / in a password", safeName(dsn))
 	}
 	return fromPostgres{dsn, query}, nil
 }

@@ -32,8 +32,8 @@ type rules []rule
 func parseRules(data []byte, dir string) rules {
 	domain := elements(dir)
 	var all rules
-	for l := range bytes.Lines(data) {
-		text := strings.TrimRight(string(l), "\r\n")
+	for l := range bytes.Lines(bytes.TrimPrefix(data, []byte("\ufeff"))) {
+		text, _, _ := strings.Cut(strings.TrimRight(string(l), "\r\n"), "\x00") // git reads no further
 		if strings.TrimSpace(text) == "" || strings.HasPrefix(text, "#") {
 			continue
 		}
@@ -45,9 +45,9 @@ func parseRules(data []byte, dir string) rules {
 }
 
 // asGit words a line so that the library reads it as git does: a class is negated by «!»
-// too, two stars within a name are as one, and what ends in /** leaves the folder itself be.
+// too, a bracket at its beginning stands for itself, two stars within a name are as one, and what ends in /** leaves the folder itself be.
 func asGit(text string) string {
-	parts := strings.Split(strings.ReplaceAll(text, "[!", "[^"), "/")
+	parts := strings.Split(classes.Replace(text), "/")
 	for i, p := range parts {
 		if p != "**" {
 			for strings.Contains(p, "**") {
@@ -61,6 +61,8 @@ func asGit(text string) string {
 	}
 	return strings.Join(parts, "/")
 }
+
+var classes = strings.NewReplacer("[!]", `[^\]`, "[^]", `[^\]`, "[]", `[\]`, "[!", "[^")
 
 // elements splits a clean name.
 func elements(name string) []string {

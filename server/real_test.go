@@ -28,6 +28,13 @@ func newRealHouse(t *testing.T, files map[string]string) (*house, func() *peer) 
 	server := httptest.NewServer(http.HandlerFunc(h.model.serve))
 	t.Cleanup(server.Close)
 	h.opts.HTTP, h.opts.Environ = nil, append(h.opts.Environ, "OPENAI_BASE_URL="+server.URL)
+	connect, _ := h.served(t)
+	return h, connect
+}
+
+// served serves the house anew on a socket, and gives what connects a client, and the socket's address.
+func (h *house) served(t *testing.T) (connect func() *peer, address string) {
+	t.Helper()
 	h.Registry = NewRegistry(h.opts)
 	l, err := net.Listen("unix", filepath.Join(t.TempDir(), "s"))
 	if err != nil {
@@ -43,7 +50,7 @@ func newRealHouse(t *testing.T, files map[string]string) (*house, func() *peer) 
 		}
 		h.close()
 	})
-	return h, func() *peer {
+	return func() *peer {
 		conn, err := net.Dial("unix", l.Addr().String())
 		if err != nil {
 			t.Fatal(err)
@@ -51,7 +58,7 @@ func newRealHouse(t *testing.T, files map[string]string) (*house, func() *peer) 
 		p := newPeer(t, conn, nil)
 		p.initialize(h.dir, true)
 		return p
-	}
+	}, l.Addr().String()
 }
 
 // serve answers as RoundTrip does, over HTTP.

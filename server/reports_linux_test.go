@@ -12,7 +12,7 @@ import (
 	"tandem/protocol"
 )
 
-// insideVariable says that this process is the one in which a small disk can be mounted.
+// insideVariable says that this process is the one in which a small disk can be mounted, or a limit set.
 const insideVariable = "TANDEM_TEST_SMALL_DISK"
 
 // A disk is full while a session works, and is still full when the next daemon starts: nobody
@@ -73,16 +73,21 @@ func TestReportFullDisk(t *testing.T) {
 
 // inside runs this test again in a process with mounts of its own.
 func inside(t *testing.T) {
-	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v", "-test.timeout=30s")
-	cmd.Env = append(os.Environ(), insideVariable+"=1")
 	self := []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getuid(), Size: 1}}
 	group := []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getgid(), Size: 1}}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWUSER | syscall.CLONE_NEWNS, UidMappings: self, GidMappings: group}
+	alone(t, &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWUSER | syscall.CLONE_NEWNS, UidMappings: self, GidMappings: group})
+}
+
+// alone runs this test again in a process of its own.
+func alone(t *testing.T, attr *syscall.SysProcAttr) {
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v", "-test.timeout=30s")
+	cmd.Env = append(os.Environ(), insideVariable+"=1")
+	cmd.SysProcAttr = attr
 	out, err := cmd.CombinedOutput()
 	var exit *exec.ExitError
 	switch {
 	case err != nil && !errors.As(err, &exit):
-		t.Skipf("no process with mounts of its own can be started here: %v", err)
+		t.Skipf("no such process can be started here: %v", err)
 	case err != nil:
 		t.Errorf("%v\n%s", err, out)
 	case strings.Contains(string(out), "--- SKIP"):

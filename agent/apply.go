@@ -118,6 +118,8 @@ func (s State) Apply(e Event) State {
 			d.Status, d.Chosen = protocol.DecisionOverridden, e.Chosen
 		})
 		s = s.proposalDecided(e.Decision, false).decidedKind(e.Decision, false)
+	case ClockMoved:
+		s = s.clockMoved(e)
 	case Prolonged:
 		s.editDecision(e.Decision, func(d *protocol.Decision) { d.Deadline = &e.Until })
 	case Questioned:

@@ -74,6 +74,9 @@ func (m *moment) react(in Input) error {
 			m.say(Printed(in))
 		}
 		return nil
+	case ClockSet:
+		m.clockSet(in)
+		return nil
 	case TimePassed:
 		m.timePassed()
 		return nil

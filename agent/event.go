@@ -244,7 +244,13 @@ type (
 		Decision string `json:"decision"`
 		Chosen   string `json:"chosen,omitempty"` // of leave: how far it goes
 	}
-	// Prolonged says until when a decision waits for a veto after a pause, in which time stood still.
+	// ClockMoved says by how much the clock was set: what is measured from a time goes on from there.
+	ClockMoved struct {
+		At time.Time     `json:"at"`
+		By time.Duration `json:"by"`
+	}
+	// Prolonged says until when a decision waits for a veto after a pause, in which time stood still,
+	// or after the clock was set.
 	Prolonged struct {
 		Decision string    `json:"decision"`
 		Until    time.Time `json:"until"`
@@ -333,6 +339,7 @@ func (Announced) event()        {}
 func (Stood) event()            {}
 func (Overridden) event()       {}
 func (Prolonged) event()        {}
+func (ClockMoved) event()       {}
 func (Questioned) event()       {}
 func (QuestionAnswered) event() {}
 func (Paused) event()           {}
@@ -416,6 +423,8 @@ func Kind(e Event) string {
 		return "stood"
 	case Overridden:
 		return "overridden"
+	case ClockMoved:
+		return "clockMoved"
 	case Prolonged:
 		return "prolonged"
 	case Questioned:
@@ -549,6 +558,8 @@ func Decode(kind string, data []byte) (Event, error) {
 		return decode[Overridden](data)
 	case "prolonged":
 		return decode[Prolonged](data)
+	case "clockMoved":
+		return decode[ClockMoved](data)
 	case "questioned":
 		return decode[Questioned](data)
 	case "questionAnswered":

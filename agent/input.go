@@ -125,6 +125,9 @@ type (
 	}
 	// TimePassed says that a time which the session waits for has come.
 	TimePassed struct{}
+	// ClockSet says that the clock was set forward, or back where By is negative, or that the machine
+	// slept, since the input before.
+	ClockSet struct{ By time.Duration }
 	// Reopened says that the journal was replayed after a restart: nothing runs any more.
 	Reopened struct{}
 )
@@ -190,4 +193,5 @@ func (AskFailed) input()   {}
 func (Outcome) input()     {}
 func (Said) input()        {}
 func (TimePassed) input()  {}
+func (ClockSet) input()    {}
 func (Reopened) input()    {}

@@ -89,6 +89,8 @@ func changesMode(e Event) (reason string, ok bool) {
 		return "ended by the developer", true
 	case Deferred:
 		return e.Why, true
+	case ClockMoved:
+		return clockWords(e.By), true
 	case Paused:
 		return e.Pause.Reason, true
 	case Signalled:

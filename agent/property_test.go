@@ -131,6 +131,11 @@ func (r *random) finishes() {
 // input is the next thing that the world says: mostly an answer to work that is listed.
 func (r *random) input() Input {
 	s := r.world.state
+	if r.oneIn(25) {
+		by := time.Duration(rapid.SampledFrom([]int{-8760, -8, -1, 1, 8, 8760}).Draw(r.T, "hours")) * time.Hour
+		r.world.now = r.world.now.Add(by)
+		return ClockSet{By: by}
+	}
 	var waiting []Work
 	for _, w := range s.Work() {
 		if !w.Frozen || r.oneIn(4) {

@@ -298,6 +298,8 @@ func showTalking(e Event) string {
 		return text
 	case Stood:
 		return fields("stood", e.Decision, named("chosen", nonEmpty(e.Chosen)))
+	case ClockMoved:
+		return fields("clockMoved", e.By)
 	case Prolonged:
 		return fields("prolonged", e.Decision, "until +"+e.Until.Sub(morning).String())
 	case Overridden:

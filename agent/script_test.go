@@ -295,6 +295,13 @@ func (p *player) read(verb, rest string) Input {
 		}
 		p.world.now = p.world.now.Add(d)
 		return TimePassed{}
+	case "clock":
+		d, err := time.ParseDuration(first)
+		if err != nil {
+			p.t.Fatal(err)
+		}
+		p.world.now = p.world.now.Add(d)
+		return ClockSet{By: d}
 	case "reopen":
 		return Reopened{}
 	case "edited":

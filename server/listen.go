@@ -24,8 +24,8 @@ func (r *Registry) ServeAll(ctx context.Context, l net.Listener, check, idle tim
 	defer served.Wait()
 	defer cancel()
 	var clients atomic.Int64
+	began := time.Now() // what passes is measured from here, by a clock that nobody sets
 	var last atomic.Int64
-	last.Store(time.Now().UnixNano())
 	served.Go(func() {
 		<-ctx.Done()
 		l.Close()
@@ -39,9 +39,9 @@ func (r *Registry) ServeAll(ctx context.Context, l net.Listener, check, idle tim
 		endWhenIdle(ctx, cancel, check, func() bool {
 			r.Tidy(restTime)
 			if clients.Load() > 0 || r.Live() {
-				last.Store(time.Now().UnixNano())
+				last.Store(int64(time.Since(began)))
 			}
-			return time.Since(time.Unix(0, last.Load())) >= idle
+			return time.Since(began)-time.Duration(last.Load()) >= idle
 		})
 	})
 	for {
@@ -52,7 +52,7 @@ func (r *Registry) ServeAll(ctx context.Context, l net.Listener, check, idle tim
 		clients.Add(1)
 		served.Go(func() {
 			<-r.Serve(ctx, conn).Done()
-			last.Store(time.Now().UnixNano())
+			last.Store(int64(time.Since(began)))
 			clients.Add(-1)
 		})
 	}

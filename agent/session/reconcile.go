@@ -56,7 +56,7 @@ func (s *Session) do(ctx context.Context, j *job) (report agent.Input) {
 		}
 	}()
 	if w, ok := j.work.Job.(agent.Wait); ok {
-		return wait(ctx, w.Until)
+		return wait(ctx, w.Until, s.clock)
 	}
 	return s.opts.World.Do(ctx, Job{Work: j.work, Freeze: j.freeze, Said: func(text string) {
 		s.inbox <- message{job: j, said: text}
@@ -68,20 +68,6 @@ func (s *Session) fault(j *job, p any) agent.Input {
 	s.log(fmt.Sprintf("%s panicked: %v\n%s", j.work.ID, p, debug.Stack()))
 	text := fmt.Sprintf("Tandem itself failed here, which is a fault to be reported: %v", p)
 	return impossible(j.work, text)
-}
-
-// wait reports when a time has come by the wall's clock, which may be set while it waits, or
-// when it is not waited for any more.
-func wait(ctx context.Context, until time.Time) agent.Input {
-	for ctx.Err() == nil && time.Now().Before(until) {
-		t := time.NewTimer(time.Until(until))
-		select {
-		case <-t.C:
-		case <-ctx.Done():
-		}
-		t.Stop()
-	}
-	return agent.TimePassed{}
 }
 
 // setFrozen replaces what the job was told last, if it has not heard it yet.

@@ -52,6 +52,9 @@ type Options struct {
 	World World
 	// Secrets takes secrets out of all that is said; nil knows those alone that look like one.
 	Secrets *secret.Redactor
+	// Clock gives the wall's time, in UTC, and how much has passed by a clock that nobody sets; nil is
+	// the system's.
+	Clock func() (wall time.Time, passed time.Duration)
 	// Log is told of what no client can be told: a damaged journal, say. It may be nil.
 	Log func(text string)
 }
@@ -69,6 +72,8 @@ type Session struct {
 	state   agent.State
 	updated time.Time
 	running map[string]*job
+	clock   func() (wall time.Time, passed time.Duration)
+	anchor  time.Time // what the wall's clock would say at 0 passed
 	feeds   []*feed
 	keys    map[string]Receipt
 	unsaved []message        // inputs of the world that could not be journaled yet
@@ -199,7 +204,12 @@ func StartKey(path string) string {
 
 func fresh(path string, j Journal, o Options) *Session {
 	s := &Session{path: path, opts: o, journal: j, inbox: make(chan message, 64), ended: make(chan struct{}),
-		running: map[string]*job{}, keys: map[string]Receipt{}}
+		running: map[string]*job{}, keys: map[string]Receipt{}, clock: o.Clock}
+	if s.clock == nil {
+		s.clock = systemClock(time.Now())
+	}
+	wall, passed := s.clock()
+	s.anchor = wall.Add(-passed)
 	s.now.Store(&Snapshot{})
 	return s
 }
@@ -362,7 +372,10 @@ func (s *Session) decide(ctx context.Context, key string, in agent.Input) (Recei
 	if !s.saveUnsaved(ctx) {
 		return Receipt{}, s.halted
 	}
-	at := time.Now().UTC()
+	if err := s.noticeClock(ctx, in); err != nil {
+		return Receipt{}, err
+	}
+	at, _ := s.clock()
 	in = redacted(in, s.opts.Secrets.Text)
 	events, err := s.state.Decide(agent.At{Time: at, Partial: s.partial(), Input: in})
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -195,7 +196,69 @@ func TestVetoWindowHoldsTheWrite(t *testing.T) {
 	})
 }
 
-// A wait ends by the wall's clock: the answer to «when» is the journal's time.
+// setClock is a clock whose wall's time can be set; what passes is the bubble's.
+type setClock struct{ by atomic.Int64 }
+
+func (c *setClock) read(began time.Time) func() (time.Time, time.Duration) {
+	return func() (time.Time, time.Duration) {
+		now := time.Now()
+		return now.UTC().Add(time.Duration(c.by.Load())), now.Sub(began)
+	}
+}
+
+// However the clock is set, or the machine sleeps, a veto window gives the developer the whole of its
+// time and no more; a wait for the server does not become longer; and the journal says the time that
+// the clock shows.
+func TestTheClockIsSetWhileASessionWaits(t *testing.T) {
+	for name, by := range map[string]time.Duration{"forward": 8 * time.Hour, "a year forward": 8760 * time.Hour, "back": -8 * time.Hour, "a year back": -8760 * time.Hour, "a little": 600 * time.Millisecond, "a little back": -600 * time.Millisecond} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				clock := &setClock{}
+				c := &scene{t: t, stage: newStage(), path: filepath.Join(t.TempDir(), "s.jsonl"), logs: new([]string)}
+				o := c.options()
+				o.Clock = clock.read(time.Now())
+				s, _, err := Create(t.Context(), c.path, "", begin, o)
+				if err != nil {
+					t.Fatal(err)
+				}
+				c.Session = s
+				decision := agent.ModelCall{Name: "announce_decision", Arguments: `{"intent":"I choose.","step":"s1","summary":"a hook","rationale":"it is short","alternatives":[],"significance":"major"}`}
+				at := time.Now()
+				c.stage.ask(t).reply("", planCall(), decision, writeCall("a.txt"))
+				c.stage.quiet(t)
+				time.Sleep(4 * time.Second)
+				clock.by.Store(int64(by))
+				if _, err := c.Post(t.Context(), "", agent.SetAutonomy{Level: begin.Autonomy}); err != nil { // it comes to look at the clock
+					t.Fatal(err)
+				}
+				time.Sleep(5 * time.Second)
+				c.stage.quiet(t)
+				write := <-c.stage.began
+				if d := time.Since(at); (d - 10*time.Second).Abs() > time.Second {
+					t.Errorf("the write began after %v", d)
+				}
+				write.done("written")
+				at = time.Now()
+				ask := <-c.stage.began
+				ask.end <- agent.AskFailed{Question: ask.ID, Why: agent.FailBusy, Text: "the server is busy", Wait: 30 * time.Second}
+				synctest.Wait()
+				clock.by.Store(-int64(by)) // nobody comes meanwhile
+				<-c.stage.began
+				if d := time.Since(at); d > 32*time.Second {
+					t.Errorf("the model was asked again after %v", d)
+				}
+				if got, want := c.Now().Updated, time.Now().Add(-by); (got.Sub(want)).Abs() > time.Second {
+					t.Errorf("the journal says %v, the clock %v", got, want)
+				}
+				if err := c.Close(); err != nil {
+					t.Error(err)
+				}
+			})
+		})
+	}
+}
+
+// What there was to wait for is the journal's answer to «when».
 func TestRetryWaitsAsTold(t *testing.T) {
 	play(t, begin, func(t *testing.T, c *scene) {
 		e := &ear{}

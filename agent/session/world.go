@@ -99,7 +99,7 @@ var tools = sync.OnceValue(agent.Tools)
 // ask puts one question to the model.
 func (w Workplace) ask(ctx context.Context, j Job, q agent.Ask) agent.Input {
 	if !q.After.IsZero() {
-		wait(ctx, q.After)
+		wait(ctx, q.After, systemClock(time.Now()))
 	}
 	request := model.Request{Model: q.Model, Messages: q.All, Tools: tools(), ToolChoice: q.Force}
 	if q.Silent {

@@ -213,8 +213,7 @@ func TestAServerThatBreaksWithinTLS(t *testing.T) {
 // what a server would have kept by a cookie it does not get back.
 func TestAServerThatSendsElsewhere(t *testing.T) {
 	other := newRawServer(t, utters(okHead+"\r\n"+finishing().body))
-	var s *rawServer
-	s = newRawServer(t, func(c net.Conn) {
+	s := newRawServer(t, func(c net.Conn) {
 		_, _ = fmt.Fprintf(c, "HTTP/1.1 307 Elsewhere\r\nConnection: close\r\nSet-Cookie: a=b\r\nLocation: http://%s/v1/chat/completions\r\n\r\n", other.Addr())
 	})
 	h := newHouse(t, nil, "OPENAI_BASE_URL=http://"+s.Addr().String(), "OPENAI_API_KEY=sk-1234")

@@ -62,6 +62,11 @@ func (m *moment) stopCircling() bool {
 // cannotShrink says that to begin the conversation anew again would help as little as it did before.
 func (s State) cannotShrink() bool { return s.circle.anew >= mostAnew && s.circle.answers <= 1 }
 
+// circles says that the developer was handed over to because nothing gets done, and has not spoken yet.
+func (s State) circles() bool {
+	return s.circle.times >= sameFailures || s.nearTheLimit() && s.cannotShrink()
+}
+
 // shrinkReason is why such a session stands still.
 func (s State) shrinkReason() string {
 	limit := "the model takes"

@@ -202,7 +202,7 @@ func (m *moment) handOver() bool {
 
 // takeOver makes it the agent's turn again when what was handed over for is answered.
 func (m *moment) takeOver() bool {
-	if m.Mode != protocol.Waiting || len(m.Questions) > 0 || len(m.Turn) == 0 || m.awaitsOnlyLeave() {
+	if m.Mode != protocol.Waiting || len(m.Questions) > 0 || len(m.Turn) == 0 || m.awaitsOnlyLeave() || m.circles() {
 		return false
 	}
 	m.say(Woke{At: m.at})

@@ -97,6 +97,9 @@ func parts(c workspace.Change, meanwhile []*entry) []workspace.Change {
 			}
 		}
 	}
+	if len(links) == 0 { // the looks have told the change, also where the content is not known
+		return []workspace.Change{c}
+	}
 	var own []workspace.Change
 	at := c.Before
 	for _, l := range append(until(links, c.After), workspace.Change{Before: c.After}) {

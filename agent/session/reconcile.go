@@ -14,7 +14,7 @@ import (
 
 // reconcile makes what runs equal to what should run. A job that is not wanted any more is
 // cancelled and stays until it reports; one that has reported is never started again, even
-// while it is still listed.
+// while it is still listed. A call that was withheld and is begun again is another job.
 func (s *Session) reconcile(ctx context.Context) {
 	work := s.state.Work()
 	for id, j := range s.running {
@@ -29,7 +29,7 @@ func (s *Session) reconcile(ctx context.Context) {
 	for _, w := range work {
 		j, ok := s.running[w.ID]
 		switch {
-		case !ok && !s.closing:
+		case (!ok || j.reported && j.work.Again != w.Again) && !s.closing:
 			s.start(ctx, w)
 		case ok && j.frozen != w.Frozen:
 			j.frozen = w.Frozen

@@ -19,6 +19,7 @@ import (
 	"tandem/agent/command"
 	"tandem/agent/model"
 	"tandem/agent/secret"
+	"tandem/agent/secretfile"
 	"tandem/agent/tool"
 	"tandem/agent/workspace"
 	"tandem/protocol"
@@ -39,6 +40,8 @@ type Workplace struct {
 	// Secrets knows the marks that stand in place of secrets: with one in it nothing is written
 	// and no command is run.
 	Secrets *secret.Redactor
+	// SecretFiles says which files hold secrets: they are touched only with the developer's leave.
+	SecretFiles secretfile.Rules
 	// Guard is what is looked after; nil is nothing but watches.
 	Guard *Guard
 	// Output is the folder for the whole output of commands, one file each, named by the
@@ -58,7 +61,7 @@ func (w Workplace) Do(ctx context.Context, j Job) agent.Input {
 	case agent.Run:
 		return w.run(ctx, j, job)
 	case agent.Verify:
-		return w.command(ctx, j, commandArguments{Command: job.Command})
+		return w.command(ctx, j, commandArguments{Command: job.Command}, job.Network, job.Leave)
 	case agent.Revert:
 		return w.revert(ctx, j.ID, job)
 	case agent.Check:
@@ -83,6 +86,9 @@ func (w Workplace) run(ctx context.Context, j Job, r agent.Run) agent.Input {
 	case tool.Takes(r.Tool):
 		if found := w.forbidden(r); len(found) > 0 {
 			return held(j.ID, found)
+		}
+		if needs := w.fileNeeds(r); len(needs) > 0 {
+			return withheld(j.ID, needs)
 		}
 		return w.runTool(ctx, j.ID, r)
 	}
@@ -210,6 +216,7 @@ func (w Workplace) runTool(ctx context.Context, op string, r agent.Run) agent.In
 type commandArguments struct {
 	Command string          `json:"command"`
 	Cwd     string          `json:"cwd"`
+	Network json.RawMessage `json:"network"`
 	Timeout json.RawMessage `json:"timeout_s"`
 }
 
@@ -218,14 +225,17 @@ func (w Workplace) runCommand(ctx context.Context, j Job, r agent.Run) agent.Inp
 	if err := json.Unmarshal([]byte(r.Arguments), &args); err != nil || strings.TrimSpace(args.Command) == "" {
 		return failed(j.ID, `command: give the command line as a string. A right call: {"intent":"I run the tests.","step":"s1","command":"go test ./..."}`)
 	}
-	return w.command(ctx, j, args)
+	return w.command(ctx, j, args, r.Network, r.Leave)
 }
 
 // command runs a command line to its end and tells which files it changed.
-func (w Workplace) command(ctx context.Context, j Job, args commandArguments) agent.Input {
+func (w Workplace) command(ctx context.Context, j Job, args commandArguments, network bool, leave []agent.Need) agent.Input {
 	dir, err := w.folder(args.Cwd)
 	if err != nil {
 		return failed(j.ID, err.Error())
+	}
+	if needs := w.commandNeeds(args, dir, network, leave); len(needs) > 0 {
+		return withheld(j.ID, needs)
 	}
 	mark := w.Ledger.begin()
 	spec := command.Spec{Line: args.Command, Dir: dir, Env: w.Env, Timeout: w.bound(args.Timeout), Filter: w.filter}

@@ -19,6 +19,7 @@ import (
 	"tandem/agent/command"
 	"tandem/agent/model"
 	"tandem/agent/secret"
+	"tandem/agent/secretfile"
 	"tandem/agent/workspace"
 	"tandem/protocol"
 )
@@ -40,7 +41,7 @@ func newPlace(t *testing.T, files map[string]string) place {
 			t.Fatal(err)
 		}
 	}
-	w, err := workspace.Open(dir, workspace.Options{Store: t.TempDir()})
+	w, err := workspace.Open(dir, workspace.Options{Store: t.TempDir(), Secret: secretfile.Rules{}.Holds})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -64,6 +64,7 @@ type (
 	Found = struct {
 		Matches     []Match
 		More, Files int
+		Secret      int // files that hold secrets, which were not searched
 	}
 )
 

@@ -43,7 +43,7 @@ func searched(a arguments, f Found) Outcome {
 		if !a.regex && strings.ContainsAny(a.pattern, `*|\[(`) {
 			text += " as plain text (set regex true for a regular expression)"
 		}
-		return Outcome{Text: text + ".", Summary: oneLine(text)}
+		return Outcome{Text: text + "." + unsearched(f), Summary: oneLine(text)}
 	}
 	var b strings.Builder
 	for _, m := range f.Matches {
@@ -53,7 +53,18 @@ func searched(a arguments, f Found) Outcome {
 		fmt.Fprintf(&b, "… %d more: give a path, a glob or a longer pattern.\n", f.More)
 	}
 	total := len(f.Matches) + f.More
-	return Outcome{Text: b.String(), Summary: fmt.Sprintf("%s in %s", count(total, "match", "matches"), count(f.Files, "file", "files"))}
+	return Outcome{Text: b.String() + strings.TrimPrefix(unsearched(f), " "), Summary: fmt.Sprintf("%s in %s", count(total, "match", "matches"), count(f.Files, "file", "files"))}
+}
+
+// unsearched says which files were passed over.
+func unsearched(f Found) string {
+	switch f.Secret {
+	case 0:
+		return ""
+	case 1:
+		return " (1 file that holds secrets by its name was not searched.)"
+	}
+	return fmt.Sprintf(" (%d files that hold secrets by their names were not searched.)", f.Secret)
 }
 
 func read(a arguments, t Text) Outcome {

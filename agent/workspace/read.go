@@ -150,6 +150,9 @@ func (w *Workspace) Instructions(ctx context.Context, dir string) ([]Instruction
 		if err != nil {
 			return nil, fmt.Errorf("read instructions: %w", err)
 		}
+		if f.image != nil && w.holdsSecrets(f.name) {
+			return nil, fmt.Errorf("read instructions: %s is a link to %s, which holds secrets: put a file there that may be read", at, f.name)
+		}
 		if f.image != nil {
 			text, _, err := f.legible(at)
 			if err != nil {

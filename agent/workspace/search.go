@@ -35,10 +35,12 @@ type Match = struct {
 type Found = struct {
 	Matches     []Match
 	More, Files int
+	Secret      int // files that hold secrets, which were not searched
 }
 
 // Search finds the lines that match in the files that List would give, line by line. Open
-// documents are searched as they stand in the editor; binary files are not searched.
+// documents are searched as they stand in the editor; binary files, and those that hold secrets,
+// are not searched.
 //
 // Where ripgrep is on the path it first names the files that can match at all; which lines
 // do is always decided here, so the result is the same without it.
@@ -52,8 +54,13 @@ func (w *Workspace) Search(ctx context.Context, q Query) (Found, error) {
 		return Found{}, err
 	}
 	var names []string
+	var found Found
 	err = w.walk(ctx, dir, func(name string, d fs.DirEntry) error {
-		if match(name) && d.Type().IsRegular() {
+		switch {
+		case !match(name) || !d.Type().IsRegular():
+		case w.holdsSecrets(name):
+			found.Secret++
+		default:
 			names = append(names, name)
 		}
 		return nil
@@ -64,7 +71,6 @@ func (w *Workspace) Search(ctx context.Context, q Query) (Found, error) {
 	if names, err = w.likely(ctx, names, re.String()); err != nil {
 		return Found{}, err
 	}
-	var found Found
 	for _, name := range names {
 		if err := ctx.Err(); err != nil {
 			return Found{}, err

@@ -47,8 +47,8 @@ var usualBounds = bounds{maxEntries, maxLook, keptFile, keptTotal, keptTime, tru
 // A file counts as unchanged when its size, times, mode and inode are. Where they moved since the
 // snapshot before, the content of a file of up to 16 MB is read and kept, up to 256 MB and ten
 // seconds a snapshot; the next one goes on. A file that stands as git's index of the workspace has
-// it is not copied: git has its content. A change of any other file is seen, but what was there
-// before is not known.
+// it is not copied: git has its content. A change of any other file, and of one that holds secrets,
+// is seen, but what was there before is not known.
 //
 // It is a tree of folders. A folder in which nothing moved is the same value as in the snapshot
 // before, so two of them are compared in no time.
@@ -410,6 +410,9 @@ func (s *shot) picture(name string, e *entry, info fs.FileInfo) error {
 		if link, err := s.w.root.Readlink(name); err == nil {
 			e.image.Size, e.image.Link = 0, link
 		}
+		return nil
+	}
+	if s.w.holdsSecrets(name) {
 		return nil
 	}
 	if s.throughGit && info.Mode().IsRegular() && info.Size() <= maxFile {

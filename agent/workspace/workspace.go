@@ -31,6 +31,9 @@ type Options struct {
 	// the text as the editor has it then: new, in the editor's form. An error means that the
 	// document was not changed, as far as is known.
 	Apply func(ctx context.Context, path string, version int32, old, new string) (string, error)
+	// Secret says of a slash-separated path, with links followed, that the file there holds
+	// secrets: no search looks into it, and no snapshot keeps its content. nil: there is none.
+	Secret func(path string) bool
 }
 
 // Image is one state of one path. Digest is the SHA-256 of the content in hex, Size counts
@@ -82,6 +85,7 @@ type Workspace struct {
 	store   *Store
 	buffers Buffers
 	apply   func(ctx context.Context, path string, version int32, old, new string) (string, error)
+	secret  func(path string) bool
 	// seen holds, by path, the digest of what the agent last saw. Reads run side by side,
 	// so it is a concurrent map; each key is written by itself, no invariant spans two.
 	seen sync.Map
@@ -108,7 +112,7 @@ func Open(dir string, o Options) (*Workspace, error) {
 		root.Close()
 		return nil, fmt.Errorf("open workspace %s: the content store %s lies in it: choose a folder outside", dir, o.Store)
 	}
-	w := &Workspace{dir: abs, root: root, buffers: o.Buffers, apply: o.Apply, rg: findRipgrep(abs), git: findGit(abs)}
+	w := &Workspace{dir: abs, root: root, buffers: o.Buffers, apply: o.Apply, secret: o.Secret, rg: findRipgrep(abs), git: findGit(abs)}
 	if o.Store == "" {
 		return w, nil
 	}
@@ -135,6 +139,9 @@ func within(dir, folder string) bool {
 	}
 	return false
 }
+
+// holdsSecrets says that the file at a name holds secrets.
+func (w *Workspace) holdsSecrets(name string) bool { return w.secret != nil && w.secret(name) }
 
 // Close gives the workspace's handles back. What is open from it stays usable.
 func (w *Workspace) Close() error {

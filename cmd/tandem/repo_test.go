@@ -22,7 +22,7 @@ var layers = []layer{
 	{"cmd/tandem", []string{"server", "server/config", "server/daemon", "server/rpc", "agent/rehearsal", "agent/session", "agent/model", "agent/secret", "agent/workspace",
 		"agent/command", "agent", "protocol", "testdata/rehearsals"}},
 
-	{"server", []string{"server/config", "server/daemon", "server/document", "server/face", "server/rpc", "agent/session", "agent/journal", "agent/model", "agent/secret", "agent/tool", "agent/workspace",
+	{"server", []string{"server/config", "server/daemon", "server/document", "server/face", "server/rpc", "agent/session", "agent/journal", "agent/model", "agent/secret", "agent/secretfile", "agent/tool", "agent/workspace",
 		"agent/blame", "agent/command", "agent/tripwire", "agent/scenario", "agent", "protocol"}},
 	{"server/daemon", []string{"server/rpc", "protocol"}},
 	{"server/config", []string{"agent/tripwire", "protocol"}},
@@ -30,10 +30,11 @@ var layers = []layer{
 	{"server/face", []string{"protocol"}},
 	{"server/rpc", []string{"protocol"}},
 
-	{"agent/session", []string{"agent/journal", "agent/model", "agent/secret", "agent/tool", "agent/workspace", "agent/command", "agent/tripwire", "agent/scenario",
+	{"agent/session", []string{"agent/journal", "agent/model", "agent/secret", "agent/secretfile", "agent/tool", "agent/workspace", "agent/command", "agent/tripwire", "agent/scenario",
 		"agent", "protocol"}},
 	{"agent/journal", nil},
 	{"agent/blame", nil},
+	{"agent/secretfile", nil},
 	{"agent/model", nil},
 	{"agent/secret", nil},
 	{"agent/tool", []string{"agent/patch"}},

@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"go.uber.org/zap"
@@ -24,6 +25,7 @@ import (
 	"tandem/agent/journal"
 	"tandem/agent/model"
 	"tandem/agent/secret"
+	"tandem/agent/secretfile"
 	"tandem/agent/session"
 	"tandem/agent/workspace"
 	"tandem/protocol"
@@ -76,8 +78,9 @@ type running struct {
 
 // place is a workspace that sessions of this process work in.
 type place struct {
-	files  *workspace.Workspace
-	ledger *session.Ledger
+	files       *workspace.Workspace
+	ledger      *session.Ledger
+	secretFiles *atomic.Pointer[secretfile.Rules] // those of the session that was opened last
 }
 
 // modelAt is what a client of a model's server is made of.
@@ -349,7 +352,12 @@ func (r *Registry) world(dir string, cfg config.Config) (session.Workplace, erro
 	if err != nil {
 		return session.Workplace{}, err
 	}
-	return session.Workplace{Model: m, Files: p.files, Guard: g, Ledger: p.ledger, Secrets: r.secrets, Env: command.Environment(r.opts.Environ),
+	rules, err := cfg.Secrets.Rules()
+	if err != nil {
+		return session.Workplace{}, err
+	}
+	p.secretFiles.Store(&rules)
+	return session.Workplace{Model: m, Files: p.files, Guard: g, Ledger: p.ledger, Secrets: r.secrets, SecretFiles: rules, Env: command.Environment(r.opts.Environ),
 		Timeout: cfg.Commands.Timeout()}, nil
 }
 
@@ -361,11 +369,15 @@ func (r *Registry) place(dir string) (*place, error) {
 		ok = false
 	}
 	if !ok {
-		files, err := workspace.Open(dir, r.filesOptions(dir))
+		secrets := &atomic.Pointer[secretfile.Rules]{}
+		secrets.Store(&secretfile.Rules{})
+		o := r.filesOptions(dir)
+		o.Secret = func(path string) bool { return secrets.Load().Holds(path) }
+		files, err := workspace.Open(dir, o)
 		if err != nil {
 			return nil, err
 		}
-		p = &place{files, session.NewLedger()}
+		p = &place{files, session.NewLedger(), secrets}
 		r.places[dir] = p
 		r.busy.Go(func() { r.sweep(files) }) // Close waits for whoever called us, and so for this
 	}

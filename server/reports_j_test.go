@@ -326,6 +326,7 @@ var states = map[string]struct {
 	"a decision waits": {[]reply{work(slices.Concat(announces("so", "major"), writes("b.txt", "b"))...)}, func(h *house, p *peer, id string) {
 		p.untilHas(protocol.NoteDecision, `"open"`)
 	}},
+	"leave is awaited": {[]reply{work("read_file", `{"intent":"I read.","step":"s1","path":".env"}`)}, func(h *house, p *peer, id string) { p.asksLeave(id) }},
 	"a refusal waits for its time": {[]reply{work(), {status: 429, after: time.Second, body: `{"error":{"message":"slow down"}}`}}, func(h *house, p *peer, id string) {
 		p.untilHas(protocol.NoteModeChanged, "slow down")
 	}},

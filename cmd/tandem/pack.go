@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"tandem/agent/rehearsal"
+	"tandem/agent/secretfile"
 	"tandem/agent/workspace"
 )
 
@@ -143,14 +144,11 @@ func (p *packed) read(root *os.Root, name string) (data []byte, why string, err 
 	return data, "", err
 }
 
-// mayBeSecret tells the names of files that are never written into a recording.
+// mayBeSecret tells the names of files that are never written into a recording: it is given to strangers,
+// so more is left out than what an agent has to ask for.
 func mayBeSecret(name string) bool {
 	base := strings.ToLower(path.Base(name))
-	if base == ".env" || strings.HasPrefix(base, ".env.") || base == ".netrc" || base == ".npmrc" || base == ".pgpass" {
-		return true
-	}
-	switch path.Ext(base) {
-	case ".pem", ".p12", ".pfx", ".env", ".key", ".keystore", ".jks":
+	if (secretfile.Rules{}).Holds(name) || strings.HasPrefix(base, ".env.") || path.Ext(base) == ".env" {
 		return true
 	}
 	switch path.Ext(base) { // keys.go is code, api_key.txt is a key

@@ -19,13 +19,13 @@ type layer struct {
 // may not exist. Read it from the top: a package imports what stands below it, never what stands
 // beside or above it.
 var layers = []layer{
-	{"cmd/tandem", []string{"server", "server/config", "server/daemon", "server/rpc", "agent/rehearsal", "agent/session", "agent/model", "agent/secret", "agent/workspace",
+	{"cmd/tandem", []string{"server", "server/config", "server/daemon", "server/rpc", "agent/rehearsal", "agent/session", "agent/model", "agent/secret", "agent/secretfile", "agent/workspace",
 		"agent/command", "agent", "protocol", "testdata/rehearsals"}},
 
 	{"server", []string{"server/config", "server/daemon", "server/document", "server/face", "server/rpc", "agent/session", "agent/journal", "agent/model", "agent/secret", "agent/secretfile", "agent/tool", "agent/workspace",
 		"agent/blame", "agent/command", "agent/tripwire", "agent/scenario", "agent", "protocol"}},
 	{"server/daemon", []string{"server/rpc", "protocol"}},
-	{"server/config", []string{"agent/tripwire", "protocol"}},
+	{"server/config", []string{"agent/secretfile", "agent/tripwire", "protocol"}},
 	{"server/document", []string{"protocol"}},
 	{"server/face", []string{"protocol"}},
 	{"server/rpc", []string{"protocol"}},

@@ -10,6 +10,7 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 	"github.com/goccy/go-yaml/ast"
 
+	"tandem/agent/secretfile"
 	"tandem/agent/tripwire"
 	"tandem/protocol"
 )
@@ -39,9 +40,19 @@ func (c *Config) add(more Config, node ast.Node) error {
 	c.Watches = append(slices.Clip(c.Watches), more.Watches...)
 	c.Tripwires = append(slices.Clip(c.Tripwires), more.Tripwires...)
 	if err == nil {
-		err = errors.Join(checkTripwires(more.Tripwires, c.Scenarios), checkWatches(more.Watches), checkScenarios(more.Scenarios))
+		err = errors.Join(checkGlobs("secrets.files", more.Secrets.Files), checkGlobs("secrets.allow", more.Secrets.Allow), checkTripwires(more.Tripwires, c.Scenarios), checkWatches(more.Watches), checkScenarios(more.Scenarios))
 	}
 	return atLine(node, err)
+}
+
+// checkGlobs refuses what is no glob: a rule that fits nothing would guard nothing.
+func checkGlobs(key string, globs []string) error {
+	for i, glob := range globs {
+		if _, err := secretfile.New([]string{glob}, nil); err != nil {
+			return &tripwire.SpecError{Key: fmt.Sprintf("%s[%d]", key, i), Text: err.Error()}
+		}
+	}
+	return nil
 }
 
 // atLine names the line of the first thing that is wrong.

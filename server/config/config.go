@@ -13,6 +13,7 @@ import (
 	"slices"
 	"time"
 
+	"tandem/agent/secretfile"
 	"tandem/agent/tripwire"
 	"tandem/protocol"
 )
@@ -25,6 +26,7 @@ type Config struct {
 	// Decisions and Signals are when the developer is waited for, and when a check-in is proposed.
 	Decisions Decisions `json:"decisions"`
 	Signals   Signals   `json:"signals"`
+	Secrets   Secrets   `json:"secrets"`
 	// Tripwires, Watches and Scenarios are checked: they compile, their names are unique, and the
 	// scenarios that tripwires name are there.
 	Tripwires []tripwire.Spec `json:"tripwires"`
@@ -47,6 +49,21 @@ type Model struct {
 // Commands bound what the agent runs.
 type Commands struct {
 	TimeoutS int `json:"timeout_s"`
+	// Network lets every command use the network.
+	Network bool `json:"network"`
+}
+
+// Secrets say which files hold secrets, beside those that are known by their names.
+type Secrets struct {
+	Files []string `json:"files"` // globs of more
+	Allow []string `json:"allow"` // globs of files that hold none
+}
+
+// Rules are the same, to be asked.
+func (s Secrets) Rules() (secretfile.Rules, error) { return secretfile.New(s.Files, s.Allow) }
+
+func (s Secrets) and(more Secrets) Secrets {
+	return Secrets{append(slices.Clip(s.Files), more.Files...), append(slices.Clip(s.Allow), more.Allow...)}
 }
 
 // Decisions say what makes a decision wait for the developer's word.
@@ -144,7 +161,7 @@ func (c *Config) over(b []byte) error {
 		return err
 	}
 	next := *c
-	next.Tripwires, next.Watches, next.Scenarios, next.Decisions.Major = nil, nil, nil, nil
+	next.Tripwires, next.Watches, next.Scenarios, next.Decisions.Major, next.Secrets = nil, nil, nil, nil, Secrets{}
 	if err := json.Unmarshal(checked, &next); err != nil {
 		return err
 	}
@@ -152,6 +169,7 @@ func (c *Config) over(b []byte) error {
 	c.Model, c.Autonomy, c.Commands, c.Signals = next.Model, next.Autonomy, next.Commands, next.Signals
 	c.Decisions = next.Decisions
 	c.Decisions.Major = major
+	c.Secrets = c.Secrets.and(next.Secrets)
 	return c.add(next, node)
 }
 

@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -36,7 +37,7 @@ func write(t *testing.T, path, text string) {
 }
 
 func set(m Model, autonomy protocol.Autonomy, timeout int) Config {
-	return Config{Model: m, Autonomy: autonomy, Commands: Commands{timeout}}
+	return Config{Model: m, Autonomy: autonomy, Commands: Commands{TimeoutS: timeout}}
 }
 
 // What a later source sets stands; what it does not set it leaves.
@@ -102,10 +103,12 @@ func TestWorkspaceCannotRedirectTheKey(t *testing.T) {
 
 func TestRefusalsNameTheLine(t *testing.T) {
 	for _, test := range []struct{ text, says string }{
-		{"autonomy: high\nnonsense: 1\n", "line 2: nonsense: there is no such key; there are autonomy, commands, decisions, model, scenarios, signals, tripwires, watches"},
+		{"autonomy: high\nnonsense: 1\n", "line 2: nonsense: there is no such key; there are autonomy, commands, decisions, model, scenarios, secrets, signals, tripwires, watches"},
 		{"model:\n  nam: x\n", "line 2: model.nam: there is no such key; there are base_url, context, idle_s, name"},
 		{"Model: {name: x}\n", "line 1: Model: there is no such key"},
-		{"commands: {network: false}\n", "line 1: commands.network: this version cannot keep commands off the network yet"},
+		{"commands: {network: maybe}\n", "line 1: commands.network: true or false is wanted"},
+		{"secrets:\n  files: [ok, \"[a\"]\n", `line 2: secrets.files[1]: "[a" is no glob`},
+		{"secrets: {allow: x}\n", "line 1: secrets.allow: a list is wanted"},
 		{"model: {context: -1}\n", "line 1: model.context"},
 		{"model: {key: sk-1}\n", "line 1: model.key: a file is no place for a key"},
 		{"autonomy: wild\n", `line 1: autonomy: "wild" is none of close, balanced, high`},
@@ -185,5 +188,18 @@ func TestTimes(t *testing.T) {
 	c := Config{Model: Model{IdleS: 3}, Commands: Commands{TimeoutS: 4}}
 	if c.Model.Idle() != 3*time.Second || c.Commands.Timeout() != 4*time.Second {
 		t.Errorf("%v, %v", c.Model.Idle(), c.Commands.Timeout())
+	}
+}
+
+// Files with secrets are those of the user and those of the workspace; whether the network is open the
+// later says.
+func TestSecretsOfBothFilesCount(t *testing.T) {
+	c, err := Load(sources(t, "secrets: {files: [a, b]}\ncommands: {network: true}\n", "secrets: {files: [c], allow: [d]}\n", nil))
+	if err != nil || !slices.Equal(c.Secrets.Files, []string{"a", "b", "c"}) || !slices.Equal(c.Secrets.Allow, []string{"d"}) || !c.Commands.Network {
+		t.Errorf("%+v, %v", c, err)
+	}
+	c, err = Load(sources(t, "commands: {network: true}\n", "commands: {network: false}\n", nil))
+	if err != nil || c.Commands.Network {
+		t.Errorf("%+v, %v", c, err)
 	}
 }

@@ -18,8 +18,7 @@ import (
 // notYet are keys that this version refuses for a reason of their own: who sets them counts on
 // what they do.
 var notYet = map[string]string{
-	"commands.network": "this version cannot keep commands off the network yet; take it out to let them use it",
-	"model.key":        "a file is no place for a key; set OPENAI_API_KEY",
+	"model.key": "a file is no place for a key; set OPENAI_API_KEY",
 }
 
 // fault is what is wrong at a line of a file.
@@ -68,6 +67,8 @@ func (s shape) check(path string, n ast.Node) error {
 		return s.checkKeys(path, n)
 	case (s.value == number || s.value == operand) && !isNumber(n):
 		return wrong(path, n, "a number is wanted")
+	case s.value == boolean && n.Type() != ast.BoolType:
+		return wrong(path, n, "true or false is wanted")
 	case s.value == whole:
 		return s.checkWhole(path, n)
 	case s.value == text:

@@ -29,6 +29,8 @@ func (s shape) schema() object {
 		if s.min > 0 {
 			o["minItems"] = s.min
 		}
+	case boolean:
+		o = object{"type": "boolean"}
 	case number:
 		o = object{"type": "number"}
 	case whole:

@@ -10,6 +10,7 @@ const (
 	section       // a mapping with known keys
 	list          // a list
 	operand       // a number, or a section
+	boolean       // true or false
 )
 
 // shape describes what may stand at a place in a configuration file. The checks and the published
@@ -43,6 +44,11 @@ var root = shape{value: section, what: "How Tandem is set up, for a user or a wo
 	"autonomy": {blank: true, words: []string{"close", "balanced", "high"}, what: "How much the agent decides by itself."},
 	"commands": {value: section, blank: true, what: "Bounds of what the agent runs.", keys: map[string]shape{
 		"timeout_s": {value: whole, blank: true, max: mostSeconds, what: "How long a command may run that names no bound, in seconds; 0 is the default."},
+		"network":   {value: boolean, blank: true, what: "Whether commands may use the network; false: a command that needs it is asked for."},
+	}},
+	"secrets": {value: section, blank: true, what: "Files that hold secrets: they are touched only where you allow it, for an operation or a session.", keys: map[string]shape{
+		"files": {value: list, blank: true, of: &shape{min: 1}, what: "Globs of more of them than those known by name, such as .env, *.pem and .ssh/."},
+		"allow": {value: list, blank: true, of: &shape{min: 1}, what: "Globs of files that hold none, whatever their name."},
 	}},
 	"decisions": {value: section, blank: true, what: "What makes a decision of the agent wait for your word.", keys: map[string]shape{
 		"window_s": {value: whole, blank: true, max: mostSeconds, what: "How long a major decision waits for a veto at autonomy balanced, in seconds: 10."},

@@ -149,7 +149,7 @@ func leaveActions(d protocol.Decision, params protocol.ActionParams) []protocol.
 	}
 	no.Option, no.Reject = "", true
 	return append(all, protocol.Action{Title: "No, and say why…", Method: protocol.MethodDecide, Params: no,
-		Ask: &protocol.ActionAsk{Param: "text", Prompt: "What instead of «" + d.Summary + "»?"}})
+		Ask: &protocol.ActionAsk{Param: "text", Prompt: "Not «" + d.Summary + "»: why not, or what instead?"}})
 }
 
 func (s State) viewPause() *protocol.Pause {

@@ -140,7 +140,10 @@ func (p *page) open(now protocol.Session) {
 		texts = append(texts, strings.TrimSpace(q.Text+" "+strings.Join(q.Options, " / ")))
 	}
 	for _, d := range now.Decisions {
-		if d.Status == protocol.DecisionOpen {
+		switch {
+		case d.Status == protocol.DecisionOpen && d.Kind == protocol.Permission:
+			texts = append(texts, "May the agent do this? "+d.Summary)
+		case d.Status == protocol.DecisionOpen:
 			texts = append(texts, "Shall this stand? "+d.Summary)
 		}
 	}

@@ -77,7 +77,9 @@ func (p *picture) turnCard(reason string) []line {
 	case s.Mode == protocol.Waiting && len(s.Questions) > 0:
 		return p.questionCard()
 	case s.Mode == protocol.Waiting:
-		if reason == "" {
+		if d := p.openDecision(); reason == "" && d.Kind == protocol.Permission {
+			reason = "may I? " + d.Summary
+		} else if reason == "" {
 			reason = "The agent ended its turn. Steer to go on."
 		}
 		return []line{{mark: "●", text: "WAITING · your turn", tone: careful}, {indent: 2, text: reason}}
@@ -280,6 +282,8 @@ func (p *picture) decided(n protocol.DecisionParams) []line {
 		return append(out, p.decisionCard(d)...)
 	case before.Status == d.Status:
 		return out
+	case d.Kind == protocol.Permission:
+		return append(out, leaveLine(d))
 	case d.Status == protocol.DecisionOverridden:
 		return append(out, line{mark: "◆", text: "Overridden: " + d.Summary, side: chosen(d), tone: mine})
 	}
@@ -287,17 +291,38 @@ func (p *picture) decided(n protocol.DecisionParams) []line {
 }
 
 func chosen(d protocol.Decision) string {
-	for _, a := range d.Alternatives {
-		if a.ID == d.Chosen {
-			return "instead: " + a.Title
-		}
+	if title := titleOf(d); title != "" {
+		return "instead: " + title
 	}
 	return ""
+}
+
+// titleOf is what the developer chose.
+func titleOf(d protocol.Decision) string {
+	i := slices.IndexFunc(d.Alternatives, func(a protocol.Alternative) bool { return a.ID == d.Chosen })
+	if i < 0 {
+		return ""
+	}
+	return d.Alternatives[i].Title
+}
+
+// leaveLine says what came of a request for leave.
+func leaveLine(d protocol.Decision) line {
+	switch {
+	case d.Status == protocol.DecisionStanding:
+		return line{mark: "◆", text: "Allowed: " + d.Summary, side: titleOf(d), tone: mine}
+	case d.Chosen != "":
+		return line{mark: "◆", text: "Not allowed: " + d.Summary, tone: mine}
+	}
+	return line{mark: "◆", text: "Not asked any more: " + d.Summary, tone: quiet}
 }
 
 // decisionCard is a decision with its reason and its alternatives; an open one with numbers.
 func (p *picture) decisionCard(d protocol.Decision) []line {
 	head := line{mark: "◆", text: "DECISION  " + d.Summary, tone: strong}
+	if d.Kind == protocol.Permission {
+		head.text = "MAY I?  " + d.Summary
+	}
 	if d.Location != nil {
 		head.side = p.at(d.Location.URI, d.Location.Range)
 	}

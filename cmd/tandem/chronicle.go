@@ -229,6 +229,10 @@ func (p *page) decisions(state agent.State) {
 
 // decision is one decision with its reason and its alternatives.
 func (p *page) decision(state agent.State, d protocol.Decision) {
+	if d.Kind == protocol.Permission {
+		p.item(0, "**%s** (%s) %s", prose(d.Summary), leaveWord(d), prose(d.Rationale))
+		return
+	}
 	words := map[protocol.DecisionStatus]string{protocol.DecisionStanding: "stands", protocol.DecisionOpen: "waits for a word", protocol.DecisionOverridden: "overridden by the developer"}
 	at := ""
 	if d.Location != nil {
@@ -246,6 +250,19 @@ func (p *page) decision(state agent.State, d protocol.Decision) {
 		}
 		p.item(1, "%s: %s", word, text)
 	}
+}
+
+// leaveWord says in a page what came of a request for leave.
+func leaveWord(d protocol.Decision) string {
+	switch {
+	case d.Status == protocol.DecisionOpen:
+		return "the agent asks for leave"
+	case d.Status == protocol.DecisionStanding:
+		return "the developer: " + prose(titleOf(d))
+	case d.Chosen != "":
+		return "not allowed by the developer"
+	}
+	return "not asked any more"
 }
 
 // paused is each pause with its evidence, what was decided, and the same case before and after.

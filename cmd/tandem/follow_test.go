@@ -124,3 +124,41 @@ func TestAnAnswerAheadOfItsNewsIsNoEnd(t *testing.T) {
 		}
 	}
 }
+
+// Leave is asked for on the screen, and given or refused by a number.
+func TestADeveloperGivesLeave(t *testing.T) {
+	d := newDesk(t, "leave.txtar")
+	code, out := d.sit("Show me the mode.", map[string]string{
+		"may I? Read .env":               "1\r",
+		"may I? Run «echo fetched» with": "3\r",
+	})
+	if code != exitDone {
+		t.Errorf("exit code %d", code)
+	}
+	contains(t, out, "MAY I?  Read .env", "By its name .env holds secrets", "1 Allow once", "2 Allow for this session", "3 No", "Allowed: Read .env",
+		"MAY I?  Run «echo fetched» with the network", "A command is kept off the network unless you allow it.", "Not allowed: Run «echo fetched» with the network", "The mode is quiet.")
+	code, out, _ = d.tandem("", "brief")
+	if code != exitDone {
+		t.Errorf("brief: exit code %d", code)
+	}
+	contains(t, out, "Read .env", "the developer: allow once")
+}
+
+// In a pipe nobody can be asked: what waits for leave is left waiting, with the code that says so, and
+// another window answers.
+func TestLeaveInAPipe(t *testing.T) {
+	d := newDesk(t, "leave.txtar")
+	code, out, _ := d.tandem("", "run", "Show me the mode.")
+	if code != exitWaiting {
+		t.Errorf("exit code %d", code)
+	}
+	contains(t, out, "MAY I?  Read .env", "WAITING · your turn", "may I? Read .env")
+	if code, out, _ := d.tandem("", "decide"); code != exitDone {
+		t.Errorf("decide: exit code %d", code)
+	} else {
+		contains(t, out, "1 Allow once", "may I? Read .env")
+	}
+	if code, out, errors := d.tandem("", "decide", "1"); code != exitDone {
+		t.Errorf("decide 1: exit code %d, %s%s", code, out, errors)
+	}
+}

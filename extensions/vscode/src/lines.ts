@@ -404,11 +404,12 @@ function decision(d: Decision, now: number): Line[] {
 }
 
 function decisionNotes(d: Decision, now: number): string[] {
-  if (d.status === "standing") return [];
+  if (d.status === "standing") return d.kind === "permission" ? ["allowed"] : [];
   if (d.status === "open") {
     if (!d.deadline) return ["waits for your word"];
     return [span(Math.max(0, Math.ceil((Date.parse(d.deadline) - now) / 1000)))];
   }
+  if (d.kind === "permission") return [d.chosen ? "not allowed" : "not asked any more"];
   const chosen = d.alternatives.find((a) => a.id === d.chosen);
   return chosen ? ["overridden", `instead: ${flat(chosen.title)}`] : ["overridden"];
 }

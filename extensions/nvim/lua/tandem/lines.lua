@@ -419,6 +419,8 @@ local function decision(v, d)
   if open then
     local left = d.deadline and spell(math.max(0, math.ceil(M.seconds(d.deadline) - v.now)))
     notes = { left or 'waits for your word' }
+  elseif d.kind == 'permission' then
+    notes = { d.status == 'standing' and 'allowed' or d.chosen and 'not allowed' or 'not asked any more' }
   elseif d.status == 'overridden' then
     local chosen = map(d.alternatives, function(a) return a.id == d.chosen and 'instead: ' .. a.title or nil end)
     notes = { 'overridden', chosen[1] }

@@ -401,16 +401,20 @@ func says(actions []protocol.Action) (protocol.Action, bool) {
 }
 
 // turnActions are what a typed word answers now: those of the pause, else of the first question,
-// else of the decision that was opened last. None: a typed word is a steer.
+// else of the decision that was opened last. None: a typed word is a steer. Where the agent is at work in
+// a pause it may need leave, which is answered first.
 func (p *picture) turnActions() []protocol.Action {
 	s := p.session
+	open := p.openDecision()
 	switch {
+	case open.Kind == protocol.Permission && s.Mode == protocol.Paused && s.Initiative == protocol.AgentInitiative:
+		return open.Actions
 	case s.Mode == protocol.Paused && s.Pause != nil:
 		return s.Pause.Actions
 	case s.Mode == protocol.Waiting && len(s.Questions) > 0:
 		return s.Questions[0].Actions
 	}
-	return p.openDecision().Actions
+	return open.Actions
 }
 
 // openDecision is the one that was opened last; without an id there is none.

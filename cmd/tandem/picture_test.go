@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -66,6 +67,7 @@ var stories = []story{
 	{"pause", sessionIn(protocol.Executing), pauseStory},
 	{"questions", sessionIn(protocol.Executing), questionStory},
 	{"decisions", sessionIn(protocol.Executing), decisionStory},
+	{"leave", sessionIn(protocol.Executing), leaveStory},
 	{"waits", sessionIn(protocol.Executing), waitStory},
 }
 
@@ -194,6 +196,39 @@ func decisionStory(t *testing.T) []note {
 	gone.ID, gone.Status, gone.Chosen = "d2", protocol.DecisionOverridden, "port"
 	return []note{telling(t, protocol.NoteDecision, protocol.DecisionParams{Decision: d}), telling(t, protocol.NoteDecision, protocol.DecisionParams{Decision: stood}),
 		telling(t, protocol.NoteDecision, protocol.DecisionParams{Decision: other}), telling(t, protocol.NoteDecision, protocol.DecisionParams{Decision: gone})}
+}
+
+func leaveStory(t *testing.T) []note {
+	d := protocol.Decision{ID: "d1", Kind: protocol.Permission, Summary: "Read .env", Rationale: "I look at the mode. By its name .env holds secrets.", Significance: protocol.Major,
+		Status: protocol.DecisionOpen, Location: &protocol.Location{URI: home + "/.env"}, Alternatives: []protocol.Alternative{
+			{ID: "once", Title: "allow once", Consequence: "this operation alone"}, {ID: "no", Title: "no", Consequence: "the agent is told to go on without it"}},
+		Actions: []protocol.Action{answering(protocol.MethodDecide, "once", "Allow once", nil), answering(protocol.MethodDecide, "no", "No", nil), answering(protocol.MethodDecide, "", "No, and say why…", own)}}
+	allowed, refused, moot := d, d, d
+	allowed.Status, allowed.Chosen = protocol.DecisionStanding, "once"
+	refused.Status, refused.Chosen = protocol.DecisionOverridden, "no"
+	moot.Status = protocol.DecisionOverridden
+	var out []note
+	for _, after := range []protocol.Decision{allowed, refused, moot} {
+		before := d
+		before.ID = fmt.Sprintf("d%d", len(out))
+		after.ID = before.ID
+		out = append(out, telling(t, protocol.NoteDecision, protocol.DecisionParams{Decision: before}), telling(t, protocol.NoteDecision, protocol.DecisionParams{Decision: after}))
+	}
+	return out
+}
+
+// Leave that the agent needs in a pause, to look into it or to change what was decided, is answered
+// before the pause is; where it is the developer's turn the pause is.
+func TestLeaveInAPause(t *testing.T) {
+	p := newPicture(sessionIn(protocol.Paused))
+	p.session.Pause = &protocol.Pause{Actions: []protocol.Action{answering(protocol.MethodResume, "", "Resume", nil)}}
+	p.choices["d1"] = protocol.Decision{ID: "d1", Kind: protocol.Permission, Actions: []protocol.Action{answering(protocol.MethodDecide, "once", "Allow once", nil)}}
+	for turn, want := range map[protocol.Initiative]string{protocol.AgentInitiative: "Allow once", protocol.DeveloperInitiative: "Resume"} {
+		p.session.Initiative = turn
+		if got := p.turnActions(); len(got) != 1 || got[0].Title != want {
+			t.Errorf("in a pause, at the turn of the %s, there is %+v", turn, got)
+		}
+	}
 }
 
 func waitStory(t *testing.T) []note {

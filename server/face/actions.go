@@ -114,10 +114,10 @@ func (l *list) say(text, uri string, at protocol.Range) {
 }
 
 // decisions are the actions of a session's decisions at the place; one that is open and belongs
-// to no place is offered anywhere.
+// to no place is offered anywhere, and so is a request for leave: its file need not be open.
 func (l *list) decisions(s Session, p Place) {
 	for _, d := range s.Decisions {
-		nowhere := d.Location == nil && d.Status == protocol.DecisionOpen
+		nowhere := (d.Location == nil || d.Kind == protocol.Permission) && d.Status == protocol.DecisionOpen
 		if !nowhere && !at(d.Location, p) {
 			continue
 		}
@@ -131,6 +131,9 @@ func (l *list) decisions(s Session, p Place) {
 }
 
 func whyDecision(d protocol.Decision) string {
+	if d.Kind == protocol.Permission {
+		return "Why do you need this: «" + oneLine(d.Summary) + "», and what can you do without it?"
+	}
 	return "Why did you decide «" + oneLine(d.Summary) + "», and what speaks for the alternatives?"
 }
 

@@ -71,6 +71,9 @@ func TestActions(t *testing.T) {
 	open.Decisions = []protocol.Decision{{ID: "d1", Summary: "Extend it", Status: protocol.DecisionOpen, Location: &protocol.Location{URI: file, Range: &protocol.Range{}},
 		Actions: []protocol.Action{act(protocol.MethodDecide, "Keep", false), act(protocol.MethodDecide, "Take Hook", false), act(protocol.MethodDecide, "Say otherwise…", true)}}}
 	nowhere := working(protocol.Executing, "1", "Auth")
+	leave := working(protocol.Waiting, "1", "Auth")
+	leave.Decisions = []protocol.Decision{{ID: "d1", Kind: protocol.Permission, Summary: "Read .env", Status: protocol.DecisionOpen, Location: &protocol.Location{URI: "file:///w/.env", Range: &protocol.Range{}},
+		Actions: []protocol.Action{act(protocol.MethodDecide, "Allow once", false)}}}
 	nowhere.Decisions = []protocol.Decision{{ID: "d1", Summary: "Extend it", Status: protocol.DecisionOpen, Actions: []protocol.Action{act(protocol.MethodDecide, "Keep", false)}}}
 	paused := working(protocol.Paused, "1", "Auth")
 	paused.Pause = &protocol.Pause{Actions: []protocol.Action{act(protocol.MethodDecide, "Take: Join on order_no", false), act(protocol.MethodResume, "Resume", false)}}
@@ -106,6 +109,7 @@ func TestActions(t *testing.T) {
 		{"a decision here", []Session{open}, plain, false, protocol.MethodCheckIn, "Keep · «Extend it» | Take Hook · «Extend it» | Why? · «Extend it» | End the session | Pause"},
 		{"a decision here, typed", []Session{open}, plain, true, protocol.MethodAsk, "Keep · «Extend it» | Take Hook · «Extend it» | Say otherwise… · «Extend it» | Steer… | End the session | Pause | Check In"},
 		{"a decision elsewhere", []Session{open}, words, false, protocol.MethodCheckIn, "Steer: b c | End the session | Pause"},
+		{"leave that is asked for", []Session{leave}, words, false, protocol.MethodAsk, "Steer: b c | Allow once · «Read .env» | End the session | Pause | Check In"},
 		{"a decision nowhere", []Session{nowhere}, words, false, protocol.MethodAsk, "Steer: b c | Keep · «Extend it» | End the session | Pause | Check In"},
 		{"a change", []Session{changed}, atChange, false, "", "Revert this change | Revert this step · «Write it» | Why this change? | End the session | Pause | Check In"},
 		{"a command runs", []Session{runs}, plain, true, "", "End this command… · npm test | Steer… | End the session | Pause | Check In"},

@@ -176,3 +176,19 @@ func (p place) kept(text string) bool {
 	b, err := p.Files.Content(workspace.Digest([]byte(text)))
 	return err == nil && string(b) == text
 }
+
+// Leave may come while a call is on its way back for want of it: the call is begun anew, with the leave.
+func TestWithheldAndBegunAtOnce(t *testing.T) {
+	allowed := begin
+	allowed.Guards.Network = true
+	play(t, allowed, func(t *testing.T, c *scene) {
+		a := c.working(runCall("npm install", false))[0]
+		a.end <- agent.Outcome{Op: a.ID, Needs: []agent.Need{{Kind: agent.NeedNetwork}}}
+		again := c.stage.next(t)
+		if run, ok := again.Job.Job.(agent.Run); !ok || again.ID != a.ID || again.Again != 1 || !run.Network {
+			t.Fatalf("%s began as %+v", again.ID, again.Job)
+		}
+		again.done("installed")
+		c.stage.ask(t)
+	})
+}

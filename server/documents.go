@@ -50,6 +50,7 @@ type opened struct {
 
 	turn  int64       // when its editor last told of its text
 	saved bool        // the text is that of the file on disk
+	base  *string     // the text that both had when they were last the same; nil: they never were
 	disk  fs.FileInfo // the file when that was looked at; nil: there was none
 	want  *wanted     // the edit that its editor was asked for
 }
@@ -75,7 +76,8 @@ func (d *documents) put(o *opened) (saved bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.turn++
-	o.turn, o.saved = d.turn, saved
+	o.turn = d.turn
+	o.agrees(saved)
 	d.open[o.path] = append(d.open[o.path], o)
 	return saved
 }
@@ -107,7 +109,8 @@ func (d *documents) change(o *opened, now document.Document) (other, saved bool)
 	defer d.mu.Unlock()
 	d.turn++
 	before := o.Text
-	o.Document, o.turn, o.saved, o.disk = now, d.turn, saved, disk
+	o.Document, o.turn, o.disk = now, d.turn, disk
+	o.agrees(saved)
 	if o.want != nil && document.Holds(now.Text, o.want.old, o.want.new) {
 		o.want.made <- now.Text
 		before, o.want = o.want.new, nil
@@ -122,7 +125,16 @@ func (d *documents) wrote(o *opened) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if o.Text == now.Text {
-		o.disk, o.saved = disk, saved
+		o.disk = disk
+		o.agrees(saved)
+	}
+}
+
+// agrees notes whether the text is that of the file on disk.
+func (o *opened) agrees(saved bool) {
+	if o.saved = saved; saved {
+		text := o.Text
+		o.base = &text
 	}
 }
 
@@ -190,7 +202,8 @@ func (d *documents) look(path string) (now opened, ok bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if o.turn == now.turn {
-		o.disk, o.saved = disk, true
+		o.disk = disk
+		o.agrees(true)
 	}
 	return now, true
 }
@@ -331,6 +344,15 @@ func (b buffers) Text(name string) (string, int32, bool) {
 		return "", 0, false
 	}
 	return now.Text, now.Version, true
+}
+
+// Base is the text that an open document and its file had when they were last the same.
+func (b buffers) Base(name string) (string, bool) {
+	now, open := b.look(b.path(name))
+	if !open || now.base == nil {
+		return "", false
+	}
+	return *now.base, true
 }
 
 // Saved notes that the file was given the text of its document.

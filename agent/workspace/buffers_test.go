@@ -18,6 +18,8 @@ func (b buffers) Text(path string) (string, int32, bool) {
 	return d.text, d.version, open
 }
 
+func (b buffers) Base(string) (string, bool) { return "", false }
+
 func (b buffers) Saved(string) {}
 
 // editor takes edits of a document that has the version they were made for.

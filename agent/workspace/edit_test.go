@@ -204,7 +204,7 @@ func TestEditAfterAChangeByOthers(t *testing.T) {
 		t.Fatalf("the change is not shown, though what the agent saw was kept: %v", err)
 	}
 	lay(t, w, map[string]string{"f": "four\r\n"})
-	if _, err = w.Edit(t0, "f", []Edit{{Old: "four", New: "4"}}); err == nil || !strings.Contains(err.Error(), "only line ends") && !strings.Contains(err.Error(), "read it again") {
+	if _, err = w.Edit(t0, "f", []Edit{{Old: "four", New: "4"}}); err == nil || !strings.Contains(err.Error(), "only line ends") && !strings.Contains(err.Error(), "What stands there now:\nfour") {
 		t.Fatalf("%v", err)
 	}
 	lay(t, w, map[string]string{"f": "five\n"})

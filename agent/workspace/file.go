@@ -95,19 +95,34 @@ func (w *Workspace) fresh(f *file) error {
 	if !ok || f.image != nil && seen == f.image.Digest {
 		return nil
 	}
-	w.remember(f.name, f.image)
 	if f.image == nil {
+		w.remember(f.name, nil)
 		return refuse(ErrChanged, "%s was deleted since you read it: look again before you write it anew", f.name)
 	}
 	before, err := w.store.Get(seen.(string))
 	if err != nil {
-		return refuse(ErrChanged, "%s changed since you read it; read it again", f.name)
+		return w.freshWhole(f)
 	}
+	w.remember(f.name, f.image)
 	what := diff(f.name, before, f.data)
 	if what == "" {
 		what = "only line ends, byte order mark or encoding"
 	}
 	return refuse(ErrChanged, "%s changed since you read it. What changed, from what you saw to what is there now:\n%s", f.name, what)
+}
+
+// shownWhole is the largest file, in bytes, that a refusal shows whole.
+const shownWhole = 6 << 10
+
+// freshWhole refuses a file of which it is not kept how the agent has seen it: it is shown whole, or
+// has to be read again.
+func (w *Workspace) freshWhole(f *file) error {
+	text := shown(f.data)
+	if len(text) > shownWhole {
+		return refuse(ErrChanged, "%s changed since you read it; read it again", f.name)
+	}
+	w.remember(f.name, f.image)
+	return refuse(ErrChanged, "%s changed since you read it. What stands there now:\n%s", f.name, text)
 }
 
 // replace puts data at a file's name, if the file is still what was read. Without a file

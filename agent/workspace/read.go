@@ -13,6 +13,7 @@ import (
 const (
 	maxLines = 2_000
 	maxText  = 64 << 10
+	maxApart = 8 << 10
 )
 
 // Text is a part of a file: the lines First to Last of Total, counted from 1. All are 0 for
@@ -34,7 +35,7 @@ func (w *Workspace) Read(given string, first, last int) (Text, error) {
 	}
 	if text, open := w.openText(name); open {
 		w.remember(name, &Image{Digest: Digest([]byte(text))})
-		return part(given, text, first, last, "This is the text in the editor, which may be unsaved.")
+		return part(given, text, first, last, join("This is the text in the editor, which may be unsaved.", w.apartNote(name, text)))
 	}
 	f, err := w.load(name)
 	if err != nil {
@@ -49,6 +50,22 @@ func (w *Workspace) Read(given string, first, last int) (Text, error) {
 	}
 	w.remember(f.name, f.image)
 	return part(given, text, first, last, note)
+}
+
+// apartNote says that a document and its file were both changed since they were the same, and how
+// they differ: none of the two may be taken for the whole truth.
+func (w *Workspace) apartNote(name, text string) string {
+	real, err := w.resolve(name)
+	if err != nil {
+		return ""
+	}
+	base, known := w.buffers.Base(real)
+	disk, err := w.load(real)
+	if !known || err != nil || disk.holds(base) || disk.holds(text) {
+		return ""
+	}
+	what := bounded(diff(real, []byte(text), disk.data), maxApart)
+	return "A conflict: the file on disk was changed too, since the editor read it. Ask the developer which text holds before you build on it. From the editor's text to that on disk:\n" + what
 }
 
 // openText is the text of the document that is open at a name, with its links followed.
@@ -94,7 +111,7 @@ func part(given, text string, first, last int, note string) (Text, error) {
 	if shown == 0 {
 		long := lines[first-1].text
 		body, shown = strings.ToValidUTF8(long[:maxText-1], ""), 1
-		note = join(note, fmt.Sprintf("Line %d has %d bytes; it was cut after %d.", first, len(long), len(body)))
+		note = join(note, fmt.Sprintf("Line %d has %d bytes; it was cut after %d. A command shows more of it: sed -n %dp FILE | tail -c +%d | head -c 60000", first, len(long), len(body), first, len(body)+1))
 	}
 	end := first + shown - 1
 	if end < last {
@@ -158,7 +175,7 @@ func (w *Workspace) Instructions(ctx context.Context, dir string) ([]Instruction
 			if err != nil {
 				return nil, fmt.Errorf("read instructions: %w", err)
 			}
-			all = append(all, Instructions{Path: at, Text: bounded(text)})
+			all = append(all, Instructions{Path: at, Text: bounded(text, maxInstructions)})
 		}
 		if name == "." {
 			return all, nil
@@ -167,14 +184,14 @@ func (w *Workspace) Instructions(ctx context.Context, dir string) ([]Instruction
 	}
 }
 
-// bounded cuts instructions at a line's end.
-func bounded(text string) string {
-	if len(text) <= maxInstructions {
+// bounded cuts a text at a line's end.
+func bounded(text string, most int) string {
+	if len(text) <= most {
 		return text
 	}
-	cut := strings.LastIndexByte(text[:maxInstructions], '\n') + 1
+	cut := strings.LastIndexByte(text[:most], '\n') + 1
 	if cut == 0 {
-		cut = maxInstructions
+		cut = most
 	}
 	return fmt.Sprintf("%s(… %d bytes more were cut)\n", strings.ToValidUTF8(text[:cut], ""), len(text)-cut)
 }

@@ -16,6 +16,9 @@ import (
 // no editor holds it, or when the file on disk is the truer copy.
 type Buffers interface {
 	Text(path string) (text string, version int32, open bool)
+	// Base gives the text that the document and the file on disk had when they were last the
+	// same, if it is known.
+	Base(path string) (text string, known bool)
 	// Saved hears that the file on disk was given the text of its document.
 	Saved(path string)
 }

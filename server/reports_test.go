@@ -158,12 +158,13 @@ var reports = []report{
 }
 
 // themes are those that are gone through; everyReport is all of their reports.
-const themes = "abcefghj"
+const themes = "abcdefghj"
 
 func everyReport() []report {
 	return slices.Concat(
 		reports,
 		reportsOfFiles,
+		reportsOfUndo,
 		reportsOfStreams,
 		reportsOfTruth,
 		reportsOfWishes,

@@ -183,7 +183,7 @@ func TestReportFormatOnSave(t *testing.T) {
 // Report B084: a process is killed while it writes a large file, at any moment. The file is the old
 // one or the new one, whole, and what was left half-way is swept away.
 func TestReportKilledWhileWriting(t *testing.T) {
-	const size = 12 << 20
+	const size = 4 << 20
 	if dir := os.Getenv("TANDEM_TEST_WRITES"); dir != "" {
 		w, err := Open(dir, Options{Store: os.Getenv("TANDEM_TEST_STORE")})
 		if err == nil {
@@ -203,7 +203,7 @@ func TestReportKilledWhileWriting(t *testing.T) {
 	if read(t, w, "f") != whole {
 		t.Fatal("it writes nothing when nobody kills it")
 	}
-	for range 8 {
+	for range 6 {
 		lay(t, w, map[string]string{"f": old})
 		writesAndIsKilled(t, w, time.Duration(chance.Int63n(int64(took))))
 		switch got := read(t, w, "f"); got {
@@ -214,7 +214,7 @@ func TestReportKilledWhileWriting(t *testing.T) {
 			t.Fatalf("the file has %d bytes, which are neither the old ones nor the new", len(got))
 		}
 	}
-	t.Logf("%d of 8 had written it, of %s that it takes", fresh, took)
+	t.Logf("%d of 6 had written it, of %s that it takes", fresh, took)
 	left, err := filepath.Glob(filepath.Join(w.Dir(), tempPrefix+"*"))
 	if err != nil {
 		t.Fatal(err)

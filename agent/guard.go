@@ -140,7 +140,7 @@ func (m *moment) addWatch(in AddWatch) error {
 		return protocol.Errorf(protocol.InvalidParams, "add.name: give the watch a name")
 	}
 	if !m.Started.Trusted {
-		return protocol.Errorf(protocol.Untrusted, "watch: the workspace is not trusted, so nothing is read for it; trust it first")
+		return protocol.Errorf(protocol.Untrusted, "watch: the workspace is not trusted, so nothing is read for it; trust it and start another session")
 	}
 	if slices.ContainsFunc(m.Watches, func(w protocol.Watch) bool { return w.Name == name }) {
 		return protocol.Errorf(protocol.InvalidParams, "add.name: there is a watch named %q already; remove it first or take another name", name)

@@ -26,8 +26,12 @@ const leaveOut = "leave-out"
 // all of what they keep.
 const mostProposed = 2000
 
-// proposeTripwires announces the stop conditions that a plan proposes and that are new.
+// proposeTripwires announces the stop conditions that a plan proposes and that are new. Where the
+// workspace is not trusted none would be looked at, so none is promised.
 func (m *moment) proposeTripwires(step string, specs []json.RawMessage) {
+	if !m.Started.Trusted {
+		return
+	}
 	for _, raw := range specs {
 		var spec struct {
 			Name string `json:"name"`

@@ -268,7 +268,7 @@ func (s State) Run(id string) (ScenarioRun, bool) {
 // runScenario asks for a run by hand.
 func (m *moment) runScenario(in RunScenario) error {
 	if !m.Started.Trusted {
-		return protocol.Errorf(protocol.Untrusted, "scenario: the workspace is not trusted, so nothing is executed in it; trust it first")
+		return protocol.Errorf(protocol.Untrusted, "scenario: the workspace is not trusted, so nothing is executed in it; trust it and start another session")
 	}
 	if !slices.Contains(m.Guards.Scenarios, in.Scenario) {
 		return protocol.Errorf(protocol.NoSuchEntity, "scenario: there is no %q; the configuration has %s", in.Scenario, listed(m.Guards.Scenarios))

@@ -125,7 +125,7 @@ func (s State) refusal(c Call) string {
 		return fmt.Sprintf("the arguments of %s are no JSON object%s. A right call: %s", c.Op.Tool, fault(c.Arguments), example(c.Op.Tool))
 	}
 	if c.Op.Effect == protocol.EffectExecute && !s.Started.Trusted {
-		return "the workspace is not trusted, so nothing is executed in it; the developer has to trust it first. Go on without running commands."
+		return "the workspace is not trusted, so nothing is executed in it; the developer has to trust it and start another session for that. Go on without running commands."
 	}
 	if s.endsChange(c) {
 		return "refused: paused. What was decided is taken as changed; only the developer resumes."

@@ -1,10 +1,15 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"io"
+	"io/fs"
+	"os"
 	"os/exec"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -134,6 +139,50 @@ func TestPackageComments(t *testing.T) {
 		}
 		if !strings.HasPrefix(p.Doc, start) {
 			t.Errorf("%s: its package comment starts with %q, not with %q", p.ImportPath, p.Doc, start)
+		}
+	}
+}
+
+// executed are the files in which a program is started, with what it is. Whoever adds one says in
+// agent/session/THREATS.md what keeps a repository from choosing the program or what it reads. Git
+// is in none of them.
+var executed = []struct{ file, what string }{
+	{"agent/command/supervisor.go", "syscall.ForkExec"},   // the command of an agent, in a workspace that is trusted
+	{"agent/workspace/ripgrep.go", "exec.CommandContext"}, // ripgrep of the path, without a configuration or an environment
+	{"server/daemon/spawn.go", "exec.Command"},            // this program, as the daemon
+}
+
+// TestWhatIsExecuted holds the list against the sources, on every system.
+func TestWhatIsExecuted(t *testing.T) {
+	starts := regexp.MustCompile(`\b(exec\.Command(Context)?|os\.StartProcess|(syscall|unix|windows)\.(ForkExec|StartProcess|Exec|Execve\w*|CreateProcess\w*|ShellExecute))\(`)
+	var found []string
+	err := filepath.WalkDir("../..", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() && (d.Name() == "node_modules" || d.Name() == ".git") {
+			return cmp.Or(err, fs.SkipDir)
+		}
+		if !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return nil
+		}
+		source, err := os.ReadFile(path)
+		for _, m := range starts.FindAllString(string(source), -1) {
+			found = append(found, filepath.ToSlash(strings.TrimPrefix(path, filepath.Join("..", "..")+string(filepath.Separator)))+" "+strings.TrimSuffix(m, "("))
+		}
+		if regexp.MustCompile(`(Command|CommandContext|LookPath)\([^)]*"git"`).Match(source) {
+			t.Errorf("%s calls git", path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range found {
+		if !slices.ContainsFunc(executed, func(e struct{ file, what string }) bool { return e.file+" "+e.what == f }) {
+			t.Errorf("a program is started in %s, which is not listed", f)
+		}
+	}
+	for _, e := range executed {
+		if !slices.Contains(found, e.file+" "+e.what) {
+			t.Errorf("%s starts nothing by %s any more", e.file, e.what)
 		}
 	}
 }

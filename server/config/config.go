@@ -4,6 +4,7 @@
 package config
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -114,13 +115,12 @@ func Load(s Sources) (Config, error) {
 		}
 	}
 	if s.Workspace != "" {
-		// Where the key is sent is the user's to say: a workspace's file cannot send it elsewhere.
-		user := c.Model.BaseURL
+		user := c
 		if err := read(filepath.Join(s.Workspace, ".tandem", "config.yaml"), &c); err != nil {
 			return c, err
 		}
-		if c.Model.BaseURL != user {
-			return c, errors.New(".tandem/config.yaml: model.base_url can be set in the user's configuration or as OPENAI_BASE_URL only, because the key is sent there")
+		if err := widens(user, c); err != nil {
+			return c, err
 		}
 	}
 	override(&c.Model.Name, s.Getenv("TANDEM_MODEL"))
@@ -128,6 +128,33 @@ func Load(s Sources) (Config, error) {
 	c.Model.Key = s.Getenv("OPENAI_API_KEY")
 	return c, nil
 }
+
+// widens refuses what a workspace's file may not say though it is trusted: where the key is sent, and
+// that the agent asks less than the user wants to be asked. A file that came with a repository can
+// make it stricter.
+func widens(user, now Config) error {
+	if now.Model.BaseURL != user.Model.BaseURL {
+		return errors.New(".tandem/config.yaml: model.base_url can be set in the user's configuration or as OPENAI_BASE_URL only, because the key is sent there")
+	}
+	if freedom(now.Autonomy) > freedom(user.Autonomy) {
+		return fmt.Errorf(".tandem/config.yaml: autonomy: a workspace can make the agent ask more, not less; set %s in the user's configuration, or for a session", now.Autonomy)
+	}
+	if window(now) < window(user) {
+		return fmt.Errorf(".tandem/config.yaml: decisions.window_s: a workspace can lengthen the time for a veto, not shorten it; set %d in the user's configuration", now.Decisions.WindowS)
+	}
+	return nil
+}
+
+// freedom orders the levels of autonomy; none is balanced.
+func freedom(a protocol.Autonomy) int {
+	return slices.Index([]protocol.Autonomy{protocol.Close, protocol.Balanced, protocol.High}, cmp.Or(a, protocol.Balanced))
+}
+
+// window is how long a decision waits for a veto, in seconds.
+func window(c Config) int { return cmp.Or(c.Decisions.WindowS, usualWindow) }
+
+// usualWindow is the window where nothing is set, as the core has it.
+const usualWindow = 10
 
 func override(to *string, value string) {
 	if value != "" {

@@ -53,9 +53,9 @@ func TestPrecedence(t *testing.T) {
 			set(Model{"user", "http://user", 5, "", 0}, protocol.Close, 7)},
 		{"the workspace in part", user, "model: {name: workspace}\n", nil,
 			set(Model{"workspace", "http://user", 5, "", 0}, protocol.Close, 7)},
-		{"the workspace", user, "model:\n  name: workspace\n  idle_s: 6\nautonomy: high\ncommands:\n  timeout_s: 8\n", nil,
-			set(Model{"workspace", "http://user", 6, "", 0}, protocol.High, 8)},
-		{"the workspace alone", "", "autonomy: high\n", nil, Config{Autonomy: protocol.High}},
+		{"the workspace", user, "model:\n  name: workspace\n  idle_s: 6\nautonomy: close\ncommands:\n  timeout_s: 8\n", nil,
+			set(Model{"workspace", "http://user", 6, "", 0}, protocol.Close, 8)},
+		{"the workspace alone", "", "autonomy: close\n", nil, Config{Autonomy: protocol.Close}},
 		{"the environment", user, "model: {name: workspace}\n", map[string]string{"TANDEM_MODEL": "env", "OPENAI_BASE_URL": "http://env", "OPENAI_API_KEY": "k"},
 			set(Model{"env", "http://env", 5, "k", 0}, protocol.Close, 7)},
 		{"JSON", `{"model": {"name": "user"}, "autonomy": "high"}`, "", nil,
@@ -98,6 +98,24 @@ func TestWorkspaceCannotRedirectTheKey(t *testing.T) {
 	}
 	if _, err := Load(sources(t, "model: {base_url: http://user}\n", "model: {base_url: ''}\n", nil)); err == nil {
 		t.Error("a workspace's file led the key to the public address")
+	}
+}
+
+// A file that came with a repository can have the agent ask more, and never less.
+func TestWorkspaceCannotWidenWhatTheAgentMay(t *testing.T) {
+	for _, c := range []struct {
+		user, workspace string
+		taken           bool
+	}{
+		{"", "autonomy: high\n", false}, {"autonomy: close\n", "autonomy: balanced\n", false}, {"autonomy: close\n", "autonomy: high\n", false},
+		{"", "autonomy: balanced\n", true}, {"", "autonomy: close\n", true}, {"autonomy: high\n", "autonomy: close\n", true}, {"autonomy: high\n", "autonomy: high\n", true},
+		{"", "decisions: {window_s: 1}\n", false}, {"decisions: {window_s: 60}\n", "decisions: {window_s: 30}\n", false},
+		{"", "decisions: {window_s: 20}\n", true}, {"decisions: {window_s: 5}\n", "decisions: {window_s: 5}\n", true},
+	} {
+		_, err := Load(sources(t, c.user, c.workspace, nil))
+		if (err == nil) != c.taken || err != nil && !strings.Contains(err.Error(), "the user's configuration") {
+			t.Errorf("%q over %q: %v", c.workspace, c.user, err)
+		}
 	}
 }
 

@@ -305,6 +305,48 @@ func TestReportWrittenByAnother(t *testing.T) {
 		}
 		if _, err := w.Edit(t0, "f", []Edit{{Old: "two", New: "2"}}); err != nil {
 			t.Errorf("%s: the next edit: %v", name, err)
+// Report B224: a folder that becomes a link to the outside and back, again and again while a file in
+// it is written, never leads a byte out.
+func TestReportALinkThatIsSwapped(t *testing.T) {
+	w, home := open(t, Options{})
+	out := filepath.Join(home, "out")
+	write(t, filepath.Join(out, "f"), "outside\n")
+	lay(t, w, map[string]string{"d/f": "inside\n"})
+	before := tree(t, out)
+	dir, aside, link := filepath.Join(w.Dir(), "d"), filepath.Join(w.Dir(), "aside"), filepath.Join(w.Dir(), "link")
+	if err := os.Symlink(out, link); err != nil {
+		t.Skip(err)
+	}
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		for range 10_000 { // a step that loses to a write is made up for by the next round
+			_ = os.Rename(dir, aside)
+			_ = os.Rename(link, dir)
+			_ = os.Rename(dir, link)
+			_ = os.Rename(aside, dir)
+		}
+	}()
+	written, refused := 0, 0
+	for round := 0; ; round++ {
+		select {
+		case <-over:
+			if after := tree(t, out); strings.Join(before, "") != strings.Join(after, "") {
+				t.Errorf("outside there is now %q", after)
+			}
+			if written == 0 || refused == 0 {
+				t.Errorf("it was a poor race: %d writes, %d refusals", written, refused)
+			}
+			return
+		default:
+		}
+		if _, err := w.Write(t0, "d/f", fmt.Sprintf("mine %d\n", round)); err == nil {
+			written++
+		} else {
+			refused++
+		}
+		if _, err := w.Write(t0, fmt.Sprintf("d/new%d", round%7), "mine\n"); err != nil {
+			refused++
 		}
 	}
 }

@@ -42,9 +42,17 @@ func CommentAt(text string, line int) (Comment, bool) {
 			continue
 		}
 		c := extended(lines, first, before, said)
-		return c, line <= c.Last && c.Text != ""
+		return c, line <= c.Last && c.Text != "" && !hides(c.Text)
 	}
 	return Comment{}, false
+}
+
+// hides says that a text holds more than is seen, or is read in another order than it stands. Such a
+// word is not offered: who chooses the action would say what they did not read.
+func hides(text string) bool {
+	return strings.ContainsFunc(text, func(r rune) bool {
+		return r == '\u200b' || r == '\ufeff' || r >= '\u2028' && r <= '\u202e' || r >= '\u2060' && r <= '\u206f' || r >= 0xe0000 && r <= 0xe0fff
+	})
 }
 
 // marked says that a line bears the mark as a comment's first word, with what stands before and

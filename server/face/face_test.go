@@ -188,6 +188,12 @@ func TestComments(t *testing.T) {
 	}{
 		{"// tandem: do it", 0, "do it 0–0"},
 		{"//tandem:do it", 0, "do it 0–0"},
+		{"// tandem: do it 👩\u200d👧", 0, "do it 👩\u200d👧 0–0"},
+		{"// tandem: do it\U000e0061\U000e0062", 0, ""},
+		{"// tandem: do \u202eit", 0, ""},
+		{"// tandem: do\u2028it", 0, ""},
+		{"// tandem: do it\n// \u2066and more", 1, ""},
+		{"/* tandem: do \u200bit */", 0, ""},
 		{"  # Tandem: do it  ", 0, "do it 0–0"},
 		{"/// TANDEM: do it", 0, "do it 0–0"},
 		{"-- tandem: do it", 0, "do it 0–0"},

@@ -158,7 +158,7 @@ var reports = []report{
 }
 
 // themes are those that are gone through; everyReport is all of their reports.
-const themes = "abcdefghj"
+const themes = "abcdefghij"
 
 func everyReport() []report {
 	return slices.Concat(
@@ -167,6 +167,7 @@ func everyReport() []report {
 		reportsOfUndo,
 		reportsOfStreams,
 		reportsOfTruth,
+		reportsOfTrust,
 		reportsOfWishes,
 	)
 }

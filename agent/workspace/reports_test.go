@@ -305,6 +305,10 @@ func TestReportWrittenByAnother(t *testing.T) {
 		}
 		if _, err := w.Edit(t0, "f", []Edit{{Old: "two", New: "2"}}); err != nil {
 			t.Errorf("%s: the next edit: %v", name, err)
+		}
+	}
+}
+
 // Report B224: a folder that becomes a link to the outside and back, again and again while a file in
 // it is written, never leads a byte out.
 func TestReportALinkThatIsSwapped(t *testing.T) {

@@ -1,0 +1,40 @@
+package server
+
+// reportsOfTrust are the reports of theme i: what a repository, a model and the world may not do. Where
+// a report wants a question for each command that no list allows, Tandem has no such list: no text of a
+// command approves anything, so none can be imitated or ridden on. What holds is where a command runs.
+var reportsOfTrust = []report{
+	{id: "B213", theme: "i", about: "a local HTTP server lets any web page run commands",
+		held: []string{"cmd/tandem.TestReportNoPortIsOpen", "server/daemon.TestListen", "server/daemon.TestStranger", "server/daemon.TestUnfitFolders"}},
+	{id: "B216", theme: "i", about: "an approval by the begin of a command's text approves what follows it",
+		cannot: "no command is approved by its text: there is no list of those that are allowed, so nothing can ride on it; a command runs where the workspace is trusted, in front of the developer, and stops with the session"},
+	{id: "B218", theme: "i", about: "a strict mode looks at the first word of a line alone",
+		cannot: "no word of a line approves the line: there is no list of commands that are allowed, and no mode that needs one"},
+	{id: "B219", theme: "i", about: "a redirection rides on a command that is approved",
+		cannot: "no command is approved, so nothing rides on it; what a redirection writes in the workspace is seen behind the command, told, held against the stop conditions, and can be taken back (server.TestReportWhatGitDiscardsComesBack)"},
+	{id: "B221", theme: "i", about: "refused by the file tool, the agent takes the shell",
+		notYet: "a question that names the earlier refusal where a command line reads a path outside the workspace: what lies outside can be read by a command of a workspace that is trusted"},
+	{id: "B223", theme: "i", about: "a write follows a link in the last part of its path",
+		held: []string{"agent/workspace.TestNoWayOut", "server.TestInjections"}},
+	{id: "B224", theme: "i", about: "a link is checked, and then followed to elsewhere",
+		held: []string{"agent/workspace.TestReportALinkThatIsSwapped", "agent/workspace.TestLinkSwappedInBetween", "agent/workspace.TestNoWayOut"}},
+	{id: "B225", theme: "i", about: "a look at git's status runs what the repository's configuration names",
+		held: []string{"server.TestGitIsNotCalled", "server.TestUntrustedRunsNothing", "cmd/tandem.TestWhatIsExecuted"}},
+	{id: "B226", theme: "i", about: "the agent writes git's configuration, and a harmless step runs it",
+		held:   []string{"agent/workspace.TestGitIsNotWritten", "agent/workspace.TestTandemsConfigurationIsNotWritten", "server.TestInjections"},
+		notYet: "a question before the file tools write what other programs run by themselves, such as .envrc or .vscode/tasks.json: they are files like any other, shown when they change; `decisions.major` makes them wait for a word where the developer names them"},
+	{id: "B227", theme: "i", about: "a folder's configuration runs something, or widens what the agent may, when it is opened",
+		held: []string{"server.TestUntrustedRunsNothing", "server/config.TestWorkspaceIsReadOnlyWhereItIsTrusted", "server/config.TestWorkspaceCannotRedirectTheKey",
+			"server/config.TestWorkspaceCannotWidenWhatTheAgentMay"}},
+	{id: "B228", theme: "i", about: "orders in a file reach the model as if the developer gave them",
+		held:   []string{"server.TestInjections", "agent.TestData", "agent.TestDataLosesNothing", "agent.TestNotesQuoteData"},
+		notYet: "no network for the command that a model would run then"},
+	{id: "B230", theme: "i", about: "tokens that a command prints or an error quotes are kept for good",
+		held: []string{"server.TestCanaries", "agent/secret.TestWhatLooksLikeASecret", "agent/secret.TestFormsOfValues", "agent/session.TestInputsAreRedacted", "agent/session.TestStreamedSecretsAreNotTorn"}},
+	{id: "B231", theme: "i", about: "the key is seen in the environment of commands, in lists of processes, in files that others read",
+		held: []string{"agent/command.TestEnvironment", "agent/command.TestNothingOfTheDaemonsEnvironmentIsReadable", "server.TestCanaries", "server/daemon.TestUnfitFolders"}},
+	{id: "B232", theme: "i", about: "what was logged stays in clear for ever",
+		notYet: "a limit of age for sessions, and a request that deletes one: they are files in a folder of the developer's own, and are deleted there"},
+	{id: "B233", theme: "i", about: "GIT_CONFIG_* and their like come back into the environment of commands",
+		notYet: "variables of the daemon that reach a command only when they are allowed"},
+}

@@ -186,3 +186,35 @@ func TestWhatIsExecuted(t *testing.T) {
 		}
 	}
 }
+
+// What the editors draw is text that the agent, and the repository behind it, may have written. So
+// nothing in the extensions takes text for markup, a link that runs something, or a command: what
+// could is named here, and is not there.
+func TestEditorsDrawText(t *testing.T) {
+	for folder, never := range map[string]string{
+		"../../extensions/vscode/src": `innerHTML|outerHTML|insertAdjacentHTML|unsafeHTML|unsafeSVG|MarkdownString|supportHtml|isTrusted\s*=[^=]|enableCommandUris|\beval\(|new Function\(|createTerminal|sendText|openExternal`,
+		"../../extensions/nvim/lua":   `nvim_exec2|nvim_exec\(|nvim_command|nvim_eval|nvim_feedkeys|nvim_input|loadstring|\bload\(|dofile|luafile|vim\.fn\.(execute|eval|feedkeys|system|termopen|jobstart)|vim\.ui\.open|modeline\s*=\s*true`,
+	} {
+		says, files := regexp.MustCompile(never), 0
+		err := filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() || !slices.Contains([]string{".ts", ".lua"}, filepath.Ext(path)) || strings.HasSuffix(path, ".test.ts") {
+				return err
+			}
+			files++
+			source, err := os.ReadFile(path)
+			for i, line := range strings.Split(string(source), "\n") {
+				if found := says.FindString(line); found != "" {
+					t.Errorf("%s:%d: %s", path, i+1, found)
+				}
+			}
+			return err
+		})
+		if err != nil || files == 0 {
+			t.Errorf("%s: %d files, %v", folder, files, err)
+		}
+	}
+	page, err := os.ReadFile("../../extensions/vscode/src/view.ts")
+	if err != nil || !strings.Contains(string(page), `default-src 'none'; ${style}; script-src 'nonce-${nonce}'"`) {
+		t.Errorf("VS Code's panel runs other scripts than its own: %v", err)
+	}
+}

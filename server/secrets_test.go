@@ -23,18 +23,19 @@ import (
 
 // canaries are secrets of every kind, by where they are planted. Each must be seen nowhere else.
 var canaries = map[string]string{
-	"environment":       `c4nary"one&two/é`,
-	"environment's DSN": "c4nary-in-url",
-	"model key":         "sk-c4nary0123456789abcdefABCDEF",
-	"watch's DSN":       "c4nary-watch-pw",
-	"tripwire's DSN":    "c4nary-tripwire-pw",
-	"GitHub":            "ghp_c4naryABCDEFGHIJKLMNOPQRSTUVWXYZ0123",
-	"AWS id":            "AKIAC4NARYC4NARYC4NA",
-	"AWS key":           "c4n4ryUtnFEMI/K7MDENG/bPxRfiCYc4n4ry9Kx1",
-	"JSON web token":    "eyJhbGciOiJIUzI1NiJ9.eyJjNG5hcnkiOiJjNG5hcnkifQ.c4nary0123456789",
-	"private key":       "MIIEpC4NARYkQ0FOQVJZQ0FOQVJZ",
-	"assigned":          "C4nary-p4ss!",
-	"bearer":            "c4nary0bearer0token",
+	"environment":         `c4nary"one&two/é`,
+	"environment's token": "c4nary-plain-token-value",
+	"environment's DSN":   "c4nary-in-url",
+	"model key":           "sk-c4nary0123456789abcdefABCDEF",
+	"watch's DSN":         "c4nary-watch-pw",
+	"tripwire's DSN":      "c4nary-tripwire-pw",
+	"GitHub":              "ghp_c4naryABCDEFGHIJKLMNOPQRSTUVWXYZ0123",
+	"AWS id":              "AKIAC4NARYC4NARYC4NA",
+	"AWS key":             "c4n4ryUtnFEMI/K7MDENG/bPxRfiCYc4n4ry9Kx1",
+	"JSON web token":      "eyJhbGciOiJIUzI1NiJ9.eyJjNG5hcnkiOiJjNG5hcnkifQ.c4nary0123456789",
+	"private key":         "MIIEpC4NARYkQ0FOQVJZQ0FOQVJZ",
+	"assigned":            "C4nary-p4ss!",
+	"bearer":              "c4nary0bearer0token",
 }
 
 // secretFile holds those that only their looks betray.
@@ -120,7 +121,7 @@ func newAviary(t *testing.T, config string) *aviary {
 	a := &aviary{said: &tap{}}
 	core := zapcore.NewCore(zapcore.NewJSONEncoder(zap.NewProductionEncoderConfig()), zapcore.AddSync(logTo{a.said}), zapcore.DebugLevel)
 	a.house = newHouse(t, map[string]string{"secrets.txt": secretFile(), "AGENTS.md": "The token is " + c["GitHub"] + ".\n", ".tandem/config.yaml": config},
-		"DB_PASSWORD="+c["environment"], "DATABASE_URL=postgres://u:"+c["environment's DSN"]+"@h/d", "OPENAI_API_KEY="+c["model key"])
+		"DB_PASSWORD="+c["environment"], "SHOP_TOKEN="+c["environment's token"], "DATABASE_URL=postgres://u:"+c["environment's DSN"]+"@h/d", "OPENAI_API_KEY="+c["model key"])
 	a.house.close()
 	a.opts.Log = zap.New(core)
 	a.Registry = NewRegistry(a.opts)
@@ -151,9 +152,10 @@ func (a *aviary) search(t *testing.T) {
 	}
 }
 
-// inHalves is an answer that is torn in the middle of a secret.
-func inHalves(text string) reply {
-	return sse{saying("It is " + text[:len(text)/2]), saying(text[len(text)/2:] + ".")}.whole("stop")
+// torn is an answer that is torn within a secret.
+func torn(text string) reply {
+	at := len(text) * 3 / 4
+	return sse{saying("It is " + text[:at]), saying(text[at:] + ".")}.whole("stop")
 }
 
 // TestCanaries plants a secret of every kind wherever text comes from, and looks for each in all
@@ -169,19 +171,22 @@ func TestCanaries(t *testing.T) {
 		work("read_file", `{"intent":"I read.","step":"s1","path":"secrets.txt"}`,
 			"search", `{"intent":"I search `+c["GitHub"]+`.","step":"s1","pattern":"PORT|password|AKIA"}`,
 			"run_command", shell(`cat secrets.txt; env; printf %s "$DB_PASSWORD" | base64 -w0; echo; printf %s "$DB_PASSWORD" | od -An -tx1 | tr -d ' \n'; echo; cat secrets.txt >&2`),
-			"run_command", shell(`head -c 16380 /dev/zero | tr '\0' '-'; printf %s "$DB_PASSWORD"; head -c 40000 /dev/zero | tr '\0' '+'`),
+			"run_command", shell(`head -c 16366 /dev/zero | tr '\0' '-'; printf %s "$SHOP_TOKEN"; head -c 40000 /dev/zero | tr '\0' '+'`),
 			"run_command", shell(`printf 'c4nary"on'; sleep 0.3; printf 'e&two/é\n'; echo 'PORT=2' >> secrets.txt`),
 			"edit_file", `{"intent":"I edit.","step":"s1","path":"secrets.txt","edits":[{"old":"PORT=1","new":"PORT=3"}]}`,
 			"write_file", `{"intent":"I write.","step":"s1","path":"new.txt","content":"`+c["AWS id"]+`"}`),
-		inHalves(c["environment"]),
+		torn(c["environment"]),
 		reply{status: 400, body: `{"error":{"message":"bad request with ` + c["model key"] + ` and ` + c["GitHub"] + ` and Bearer ` + c["model key"] + `"}}`},
-		inHalves(c["GitHub"]))
+		reply{status: 400, body: `{"error":{"message":"` + strings.Repeat("y ", 990) + c["environment's token"] + `"}}`}, // cut within it
+		torn(c["GitHub"]))
 	id := a.p.start(params{"task": "use " + c["GitHub"] + " and password=\"" + c["assigned"] + "\""}).ID
 	a.p.untilHas(protocol.NoteModeChanged, "waiting")
 	a.p.ok(protocol.MethodSteer, at(id, "text", "not "+c["environment"]+" but "+secretFile()), nil)
 	a.p.untilHas(protocol.NoteModeChanged, "refused the request") // with an echo
+	a.p.ok(protocol.MethodSteer, at(id, "text", "look"), nil)
+	a.p.untilHas(protocol.NoteModeChanged, "y y y y")
 	a.p.ok(protocol.MethodSteer, at(id, "text", "but "+c["JSON web token"]), nil)
-	a.model.question(4)
+	a.model.question(5)
 	var paused protocol.PauseResult
 	a.p.ok(protocol.MethodPause, at(id, "reason", "because of "+c["AWS id"]+" and "+c["GitHub"]), &paused)
 	a.p.ok(protocol.MethodDecide, at(id, "pauseId", paused.Pause.ID, "text", "go on with "+c["AWS id"]), nil)
@@ -202,7 +207,7 @@ func TestCanariesOfDatabases(t *testing.T) {
 	c := canaries
 	a := newAviary(t, "watches:\n- name: orders\n  sql: postgres://me:"+c["watch's DSN"]+"@127.0.0.1:1/db\n  query: select 1\n"+
 		"tripwires:\n- name: enough\n  range: {value: {sql: 'postgres://me:"+c["tripwire's DSN"]+"@127.0.0.1:1/db', query: select 1}, min: 5}\n")
-	a.model.will(work("write_file", `{"intent":"I write.","step":"s1","path":"new.txt","content":"x"}`), says("I look."))
+	a.model.will(work("write_file", `{"intent":"I write.","step":"s1","path":"new.txt","content":"x"}`), says("It is "+c["tripwire's DSN"]+"."))
 	id := a.p.start(params{"task": "work"}).ID
 	a.p.untilHas(protocol.NoteModeChanged, "paused") // the condition cannot be evaluated
 	for _, source := range []params{{"sql": "postgres://a:" + c["watch's DSN"] + "@h/d", "query": "select '" + c["AWS id"] + "'"}, {"sql": "mysql://a:" + c["watch's DSN"] + "@h/d", "query": "x"}} {

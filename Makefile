@@ -46,7 +46,7 @@ bench:
 	go test -run '^$$' -bench 'Steer|Step|Pause|Cancel|Trip|CheckIn' ./server
 	go test -run '^$$' -bench Load ./agent/session
 	go test -run '^$$' -bench 'Start|Memory|RestartToListed|IdleSessions' ./cmd/tandem
-	go test -run '^$$' -bench . ./agent ./agent/command ./agent/journal ./agent/tripwire ./agent/scenario
+	go test -run '^$$' -bench . ./agent ./agent/command ./agent/secret ./agent/journal ./agent/tripwire ./agent/scenario
 
 soak:
 	go test -tags soak -run Soak -timeout 6m -v ./cmd/tandem

@@ -50,6 +50,7 @@ func newHouse(t testing.TB, files map[string]string, environ ...string) *house {
 	h := &house{t: t, model: m, dir: dir, opts: Options{State: t.TempDir(), HTTP: m, Environ: append([]string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "OPENAI_BASE_URL=http://model.example", "TANDEM_MODEL=scripted"}, environ...)}}
 	h.Registry = NewRegistry(h.opts)
+	t.Cleanup(h.holdsNoSecrets) // when it is closed
 	t.Cleanup(h.close)
 	return h
 }

@@ -158,6 +158,43 @@ func torn(text string) reply {
 	return sse{saying("It is " + text[:at]), saying(text[at:] + ".")}.whole("stop")
 }
 
+// holdsNoSecrets looks through all that a daemon of a test has written, but for the bytes of files,
+// for whatever it knows to be secret.
+func (h *house) holdsNoSecrets() {
+	for path, text := range written(h.t, h.opts.State, "store") {
+		if clean := h.secrets.Text(text); clean != text {
+			at := 0
+			for at < min(len(text), len(clean)) && text[at] == clean[at] {
+				at++
+			}
+			h.t.Errorf("%s holds a secret: …%.120s", path, text[max(0, at-40):])
+		}
+	}
+}
+
+// TestWhatTestsWriteIsLookedThrough sees that the look finds what lies there.
+func TestWhatTestsWriteIsLookedThrough(t *testing.T) {
+	failed := &failures{TB: t}
+	h := newHouse(t, nil, "SHOP_TOKEN="+canaries["environment's token"])
+	planted := filepath.Join(h.opts.State, "workspaces", "log.txt")
+	write(t, filepath.Dir(planted), map[string]string{"log.txt": "It is " + canaries["environment's token"] + " and " + canaries["GitHub"]})
+	looked := &house{Registry: h.Registry, t: failed, opts: h.opts}
+	if looked.holdsNoSecrets(); failed.n != 1 {
+		t.Errorf("%d files with secrets were found", failed.n)
+	}
+	if err := os.Remove(planted); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// failures counts what a test would have been told.
+type failures struct {
+	testing.TB
+	n int
+}
+
+func (f *failures) Errorf(string, ...any) { f.n++ }
+
 // TestCanaries plants a secret of every kind wherever text comes from, and looks for each in all
 // that the daemon writes, sends and asks. In the store lie the bytes of files that were changed:
 // without them nothing could be taken back.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"flag"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -17,6 +18,7 @@ import (
 
 	"tandem/agent/command"
 	"tandem/agent/rehearsal"
+	"tandem/agent/secret"
 	"tandem/protocol"
 	"tandem/server"
 	"tandem/server/daemon"
@@ -94,6 +96,7 @@ func newDesk(t *testing.T, script string, unset ...string) *desk {
 	for _, name := range unset {
 		t.Setenv(name, "")
 	}
+	t.Cleanup(func() { holdsNoSecrets(t, server.StateFolder(os.Getenv)) }) // when it is closed
 	d.serve()
 	return d
 }
@@ -125,6 +128,28 @@ func (d *desk) serve() {
 			d.t.Error(err)
 		}
 	})
+}
+
+// holdsNoSecrets looks through all that a daemon has written, but for the bytes of files, for what
+// the environment and its look betray as a secret.
+func holdsNoSecrets(t *testing.T, dir string) {
+	secrets := secret.New(os.Environ())
+	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() && e.Name() == "store" {
+			return filepath.SkipDir
+		}
+		if !e.Type().IsRegular() {
+			return nil
+		}
+		text, err := os.ReadFile(path)
+		if err == nil && secrets.Text(string(text)) != string(text) {
+			t.Errorf("%s holds a secret", path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
 }
 
 // tandem runs a command in the workspace and gives its exit code and what it wrote.

@@ -383,10 +383,13 @@ func (w Workplace) printed(op protocol.Operation) *string {
 	return &text
 }
 
+// writers are the tools that change files.
+var writers = []string{tool.EditFile, tool.WriteFile, tool.MoveFile, tool.DeleteFile}
+
 // forbidden are the conditions that keep a file tool from writing what it names: by the name that
 // was given, and by the file that is meant, with links followed.
 func (w Workplace) forbidden(r agent.Run) []agent.Finding {
-	if !slices.Contains([]string{tool.EditFile, tool.WriteFile, tool.MoveFile, tool.DeleteFile}, r.Tool) {
+	if !slices.Contains(writers, r.Tool) {
 		return nil
 	}
 	op := tripwire.Operation{Effect: protocol.EffectWrite}

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -81,7 +82,7 @@ func (w Workplace) Do(ctx context.Context, j Job) agent.Input {
 func (w Workplace) run(ctx context.Context, j Job, r agent.Run) agent.Input {
 	mark := w.Secrets.Mark(r.Arguments)
 	switch {
-	case mark != "" && (r.Tool == tool.EditFile || r.Tool == tool.WriteFile || !tool.Takes(r.Tool)):
+	case mark != "" && (slices.Contains(writers, r.Tool) || !tool.Takes(r.Tool)):
 		return failed(j.ID, fmt.Sprintf("refused: the arguments hold %s, which stands in place of a secret that you are not shown. Leave its line as it is: edit what stands beside it. A command has the values of the environment in its variables, and reads others where they stand. If you made the value up, write one that looks like none, such as example.", mark))
 	case tool.Takes(r.Tool):
 		if found := w.forbidden(r); len(found) > 0 {

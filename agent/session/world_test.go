@@ -397,6 +397,7 @@ func TestMarksOfSecretsAreNotWritten(t *testing.T) {
 		for tool, arguments := range map[string]string{
 			"write_file":  `{"path":"env.txt","content":"PASSWORD=%s\nPORT=2\n"}`,
 			"edit_file":   `{"path":"env.txt","edits":[{"old":"PORT=1","new":"PORT=2 # %s"}]}`,
+			"move_file":   `{"from":"env.txt","to":"%s.txt"}`,
 			"run_command": `{"command":"echo PASSWORD=%s > env.txt"}`,
 		} {
 			if o := p.do(tool, fmt.Sprintf(arguments, mark)); !o.Failed || !strings.Contains(o.Text, mark+", which stands in place of a secret") {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"flag"
 	"io/fs"
 	"os"
@@ -374,5 +375,26 @@ func TestUsage(t *testing.T) {
 		if code := run(args, std{in: strings.NewReader(""), out: c, err: &c.err, getenv: os.Getenv}); code != exitDone || c.out.Len() == 0 {
 			t.Errorf("tandem %v: exit code %d, %s", args, code, c.err.String())
 		}
+	}
+}
+
+// What the program says of its failures, and of the setup, is shown to others who shall help.
+func TestWordsHoldNoSecrets(t *testing.T) {
+	const word = "c4nary-plain-token-value"
+	t.Setenv("SHOP_TOKEN", word)
+	for _, err := range []error{errors.New("said " + word), &exitError{exitFailed, "said " + word}} {
+		c := &console{}
+		if exitCode(std{err: c}, err); c.text() != "tandem: said [SHOP_TOKEN redacted]\n" {
+			t.Errorf("%T: %q", err, c.text())
+		}
+	}
+	temp := t.TempDir()
+	for name, value := range map[string]string{"TANDEM_MODEL": word, "OPENAI_BASE_URL": "http://127.0.0.1:1", "XDG_STATE_HOME": temp, "XDG_CONFIG_HOME": temp, "XDG_RUNTIME_DIR": temp} {
+		t.Setenv(name, value)
+	}
+	c := &console{}
+	run([]string{"doctor", "--workspace", temp}, std{out: c, err: c, getenv: os.Getenv})
+	if text := c.text(); strings.Contains(text, word) || !strings.Contains(text, "[SHOP_TOKEN redacted]") {
+		t.Errorf("doctor says %s", text)
 	}
 }

@@ -58,8 +58,12 @@ type (
 		Edits  []protocol.PlanEdit
 		Reason string
 	}
-	// RevertOf takes back by hand what was done in a step, in an operation or for a steer: one is named.
-	RevertOf struct{ Step, Operation, Steer string }
+	// RevertOf takes back by hand what was done in a step, in an operation, for a steer, or in all of
+	// the session: one is named.
+	RevertOf struct {
+		Step, Operation, Steer string
+		Session                bool
+	}
 	// Pause stops everything of effect write or execute.
 	Pause struct {
 		Reason string

@@ -380,7 +380,7 @@ func (r *random) nonsense() Input {
 		return Reopened{}
 	case 14:
 		if r.oneIn(2) {
-			return RevertOf{Step: id, Operation: r.among("", id), Steer: r.among("", id)}
+			return RevertOf{Step: id, Operation: r.among("", id), Steer: r.among("", id), Session: r.among("", "all") != ""}
 		}
 		return nil
 	}

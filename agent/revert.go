@@ -16,6 +16,7 @@ type Target struct {
 	Step      string   `json:"step,omitempty"`
 	Operation string   `json:"operation,omitempty"`
 	Steer     string   `json:"steer,omitempty"`
+	Session   bool     `json:"session,omitempty"` // all of it
 	Steps     []string `json:"steps,omitempty"`
 }
 
@@ -64,12 +65,19 @@ func (m *moment) revert(in RevertOf) error {
 
 // target says what a revert by hand is about. The error names the param that is wrong.
 func (s State) target(in RevertOf) (Target, error) {
-	t := Target{Step: in.Step, Operation: in.Operation, Steer: in.Steer}
+	t := Target{Step: in.Step, Operation: in.Operation, Steer: in.Steer, Session: in.Session}
 	given := slices.DeleteFunc([]string{in.Step, in.Operation, in.Steer}, func(id string) bool { return id == "" })
+	if in.Session {
+		given = append(given, "session")
+	}
 	if len(given) != 1 {
-		return t, protocol.Errorf(protocol.InvalidParams, "stepId, operationId, steerId: give exactly one of them")
+		return t, protocol.Errorf(protocol.InvalidParams, "stepId, operationId, steerId, session: give exactly one of them")
 	}
 	switch {
+	case in.Session:
+		for _, e := range s.reverts.left {
+			t.Steps = append(t.Steps, e.step)
+		}
 	case in.Step != "":
 		if !s.everPlanned(in.Step) {
 			return t, protocol.Errorf(protocol.NoSuchEntity, "stepId: the plan never had a step %q", in.Step)
@@ -148,18 +156,25 @@ func (s State) stepsBehind(op protocol.Operation) []string {
 	return slices.Compact(out)
 }
 
-func (t Target) id() string { return t.Step + t.Operation + t.Steer }
+func (t Target) id() string {
+	if t.Session {
+		return "the whole session"
+	}
+	return t.Step + t.Operation + t.Steer
+}
 
 // names says that a target is about an operation. What was taken back in a step is no work of it.
 func (t Target) names(op protocol.Operation) bool {
 	if t.Operation != "" {
 		return op.ID == t.Operation
 	}
-	return changes(op.Effect) && op.Tool != toolRevert && slices.Contains(t.Steps, op.StepID)
+	return changes(op.Effect) && op.Tool != toolRevert && (t.Session || slices.Contains(t.Steps, op.StepID))
 }
 
 func (s State) targetWords(t Target) string {
 	switch {
+	case t.Session:
+		return "all that was done in this session"
 	case t.Step != "":
 		step, _ := s.everStep(t.Step)
 		return fmt.Sprintf("step %s «%s»", t.Step, step.Title)

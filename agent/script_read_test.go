@@ -64,6 +64,8 @@ func scope(id string) *protocol.Scope {
 // revertOf is a revert of what an id names.
 func revertOf(id string) RevertOf {
 	switch {
+	case id == "all":
+		return RevertOf{Session: true}
 	case strings.HasPrefix(id, "op"), strings.HasPrefix(id, "th"):
 		return RevertOf{Operation: id}
 	case strings.HasPrefix(id, "t"):

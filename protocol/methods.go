@@ -34,7 +34,7 @@ const (
 	MethodWatch = "tandem/watch" // WatchParams, WatchResult
 	// MethodScenarioRun runs a scenario again and compares.
 	MethodScenarioRun = "tandem/scenario/run" // ScenarioRunParams, ScenarioRunResult
-	// MethodRevert takes back what the agent did in a step, an operation or for a steer.
+	// MethodRevert takes back what the agent did in a step, an operation, for a steer or in all of the session.
 	MethodRevert = "tandem/revert" // RevertParams, RevertResult
 	// MethodAutonomy sets how much the agent does before it asks.
 	MethodAutonomy = "tandem/autonomy" // AutonomyParams, SessionResult

@@ -22,7 +22,7 @@
 ---@field ["tandem/ask"] { params: tandem.AskParams, result: tandem.AskResult } # Asks a side question; the work goes on undisturbed.
 ---@field ["tandem/watch"] { params: tandem.WatchParams, result: tandem.WatchResult } # Adds or removes a watch.
 ---@field ["tandem/scenario/run"] { params: tandem.ScenarioRunParams, result: tandem.ScenarioRunResult } # Runs a scenario again and compares.
----@field ["tandem/revert"] { params: tandem.RevertParams, result: tandem.RevertResult } # Takes back what the agent did in a step, an operation or for a steer.
+---@field ["tandem/revert"] { params: tandem.RevertParams, result: tandem.RevertResult } # Takes back what the agent did in a step, an operation, for a steer or in all of the session.
 ---@field ["tandem/autonomy"] { params: tandem.AutonomyParams, result: tandem.SessionResult } # Sets how much the agent does before it asks.
 ---@field ["tandem/history"] { params: tandem.HistoryParams, result: tandem.HistoryResult } # Reads the session's events, also those that gave no notification.
 ---@field ["tandem/blame"] { params: tandem.BlameParams, result: tandem.BlameResult } # Says which operation, step, decision and steer led to lines.
@@ -802,18 +802,19 @@
 ---@class (exact) tandem.ScenarioRunResult
 ---@field comparison tandem.Comparison
 
----RevertParams takes back a step, an operation or what was done for a steer: exactly one of the three ids is given. What was taken back already is left out; a revert is itself an operation that can be taken back.
+---RevertParams takes back a step, an operation, what was done for a steer, or all of the session: exactly one of the four is given. What was taken back already is left out; a revert is itself an operation that can be taken back.
 ---@class (exact) tandem.RevertParams: tandem.Request
 ---@field sessionId string
 ---@field stepId? string
 ---@field operationId? string
 ---@field steerId? string
+---@field session? boolean # Takes back all that was done in the session.
 ---@field dryRun? boolean # Tells what would happen and changes nothing.
 
 ---RevertResult says what was taken back, and what stayed because it clashes. Both are empty when there was nothing to take back.
 ---@class (exact) tandem.RevertResult
 ---@field files tandem.RevertedFile[]
----@field conflicts string[] # The clashes with later changes, in sentences that name the file, which stays as it is; and the commands that still run, whose changes stay.
+---@field conflicts string[] # The clashes with later changes, in sentences that name the file, which stays as it is, with the lines of both sides below; and the commands that still run, whose changes stay.
 
 ---RevertedFile is one file of a revert.
 ---@class (exact) tandem.RevertedFile

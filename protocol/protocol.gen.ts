@@ -37,7 +37,7 @@ export interface Requests {
   "tandem/watch": { params: WatchParams; result: WatchResult };
   /** Runs a scenario again and compares. */
   "tandem/scenario/run": { params: ScenarioRunParams; result: ScenarioRunResult };
-  /** Takes back what the agent did in a step, an operation or for a steer. */
+  /** Takes back what the agent did in a step, an operation, for a steer or in all of the session. */
   "tandem/revert": { params: RevertParams; result: RevertResult };
   /** Sets how much the agent does before it asks. */
   "tandem/autonomy": { params: AutonomyParams; result: SessionResult };
@@ -1149,12 +1149,14 @@ export interface ScenarioRunResult {
   comparison: Comparison;
 }
 
-/** RevertParams takes back a step, an operation or what was done for a steer: exactly one of the three ids is given. What was taken back already is left out; a revert is itself an operation that can be taken back. */
+/** RevertParams takes back a step, an operation, what was done for a steer, or all of the session: exactly one of the four is given. What was taken back already is left out; a revert is itself an operation that can be taken back. */
 export interface RevertParams extends Request {
   sessionId: string;
   stepId?: string;
   operationId?: string;
   steerId?: string;
+  /** Takes back all that was done in the session. */
+  session?: boolean;
   /** Tells what would happen and changes nothing. */
   dryRun?: boolean;
 }
@@ -1162,7 +1164,7 @@ export interface RevertParams extends Request {
 /** RevertResult says what was taken back, and what stayed because it clashes. Both are empty when there was nothing to take back. */
 export interface RevertResult {
   files: RevertedFile[];
-  /** The clashes with later changes, in sentences that name the file, which stays as it is; and the commands that still run, whose changes stay. */
+  /** The clashes with later changes, in sentences that name the file, which stays as it is, with the lines of both sides below; and the commands that still run, whose changes stay. */
   conflicts: string[];
 }
 

@@ -295,7 +295,7 @@ type ScenarioRunResult struct {
 	Comparison Comparison `json:"comparison"`
 }
 
-// RevertParams takes back a step, an operation or what was done for a steer: exactly one of the three ids is given.
+// RevertParams takes back a step, an operation, what was done for a steer, or all of the session: exactly one of the four is given.
 // What was taken back already is left out; a revert is itself an operation that can be taken back.
 type RevertParams struct {
 	Request
@@ -303,6 +303,8 @@ type RevertParams struct {
 	StepID      string `json:"stepId,omitempty"`
 	OperationID string `json:"operationId,omitempty"`
 	SteerID     string `json:"steerId,omitempty"`
+	// Session takes back all that was done in the session.
+	Session bool `json:"session,omitempty"`
 	// DryRun tells what would happen and changes nothing.
 	DryRun bool `json:"dryRun,omitempty"`
 }
@@ -310,7 +312,7 @@ type RevertParams struct {
 // RevertResult says what was taken back, and what stayed because it clashes. Both are empty when there was nothing to take back.
 type RevertResult struct {
 	Files List[RevertedFile] `json:"files"`
-	// Conflicts are the clashes with later changes, in sentences that name the file, which stays as it is; and the commands that still run, whose changes stay.
+	// Conflicts are the clashes with later changes, in sentences that name the file, which stays as it is, with the lines of both sides below; and the commands that still run, whose changes stay.
 	Conflicts List[string] `json:"conflicts"`
 }
 

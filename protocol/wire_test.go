@@ -42,7 +42,7 @@ var requests = []call{
 	{protocol.MethodAsk, "tandem/ask", protocol.AskParams{}, "sessionId question location?", protocol.AskResult{}, "answer"},
 	{protocol.MethodWatch, "tandem/watch", protocol.WatchParams{}, "sessionId add? remove?" + mutating, protocol.WatchResult{}, "watches"},
 	{protocol.MethodScenarioRun, "tandem/scenario/run", protocol.ScenarioRunParams{}, "sessionId scenario against? runs?" + mutating, protocol.ScenarioRunResult{}, "comparison"},
-	{protocol.MethodRevert, "tandem/revert", protocol.RevertParams{}, "sessionId stepId? operationId? steerId? dryRun?" + mutating, protocol.RevertResult{}, "files conflicts"},
+	{protocol.MethodRevert, "tandem/revert", protocol.RevertParams{}, "sessionId stepId? operationId? steerId? session? dryRun?" + mutating, protocol.RevertResult{}, "files conflicts"},
 	{protocol.MethodAutonomy, "tandem/autonomy", protocol.AutonomyParams{}, "sessionId level" + mutating, protocol.SessionResult{}, "session"},
 	{protocol.MethodHistory, "tandem/history", protocol.HistoryParams{}, "sessionId since? limit?", protocol.HistoryResult{}, "events more"},
 	{protocol.MethodBlame, "tandem/blame", protocol.BlameParams{}, "uri range?", protocol.BlameResult{}, "lines"},

@@ -387,7 +387,7 @@ func (r *Registry) place(dir string) (*place, error) {
 // filesOptions are the files of a workspace with what editors hold open in it.
 func (r *Registry) filesOptions(dir string) workspace.Options {
 	open := buffers{r.documents, dir}
-	return workspace.Options{Store: filepath.Join(r.folder(dir), "store"), Buffers: open, Apply: open.apply}
+	return workspace.Options{Store: filepath.Join(r.folder(dir), "store"), Buffers: open, Apply: open.apply, Clean: r.secrets.Text}
 }
 
 // client is the client of a model's server. The caller holds mu.

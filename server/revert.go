@@ -12,10 +12,10 @@ import (
 	"tandem/server/rpc"
 )
 
-// revert takes back what was done in a step, in an operation or for a steer. It is answered when
+// revert takes back what was done in a step, in an operation, for a steer or in all of a session. It is answered when
 // that is done: what follows from the same client does not wait for it.
 func (c *client) revert(ctx context.Context, p protocol.RevertParams) (protocol.RevertResult, error) {
-	in := agent.RevertOf{Step: p.StepID, Operation: p.OperationID, Steer: p.SteerID}
+	in := agent.RevertOf{Step: p.StepID, Operation: p.OperationID, Steer: p.SteerID, Session: p.Session}
 	if p.DryRun {
 		rpc.Release(ctx)
 		return c.preview(ctx, p.SessionID, in)

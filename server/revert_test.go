@@ -156,8 +156,9 @@ func TestRevertRefusals(t *testing.T) {
 			kind   protocol.ErrorKind
 			says   string
 		}{
-			{at(id), -32602, protocol.InvalidParams, "stepId, operationId, steerId"},
-			{at(id, "stepId", "s1", "operationId", "op0000002"), -32602, protocol.InvalidParams, "stepId, operationId, steerId"},
+			{at(id), -32602, protocol.InvalidParams, "stepId, operationId, steerId, session"},
+			{at(id, "stepId", "s1", "operationId", "op0000002"), -32602, protocol.InvalidParams, "stepId, operationId, steerId, session"},
+			{at(id, "stepId", "s1", "session", true), -32602, protocol.InvalidParams, "stepId, operationId, steerId, session"},
 			{at(id, "stepId", "s9"), -32003, protocol.NoSuchEntity, `stepId: the plan never had a step "s9"`},
 			{at(id, "operationId", "op0000099"), -32003, protocol.NoSuchEntity, "operationId"},
 			{at(id, "steerId", steer+"0"), -32003, protocol.NoSuchEntity, "steerId"},
@@ -191,5 +192,37 @@ func TestRevertAfterARestart(t *testing.T) {
 	p.ok(protocol.MethodSteer, at(id, "text", "go on"), nil)
 	if told := h.model.question(asked); !strings.Contains(told, "The developer took back operation op0000003") || !strings.Contains(told, "a.txt: restored") {
 		t.Errorf("the agent is told %s", told)
+	}
+}
+
+// All of a session is taken back at once, and stands again when that is.
+func TestRevertOfTheWholeSession(t *testing.T) {
+	h, p, id, _ := edited(t)
+	h.byHand("a.txt", "line 10", "mine 10")
+	before := h.disk("a.txt")
+	var r protocol.RevertResult
+	p.ok(protocol.MethodRevert, at(id, "session", true, "dryRun", true), &r)
+	if h.shown(r) != "a.txt restored, new.txt deleted" || h.disk("a.txt") != before {
+		t.Errorf("the dry run says %q", h.shown(r))
+	}
+	p.ok(protocol.MethodRevert, at(id, "session", true), &r)
+	if want := strings.Replace(tenLines, "line 10", "mine 10", 1); h.shown(r) != "a.txt restored, new.txt deleted" || h.disk("a.txt") != want {
+		t.Errorf("it says %q, a.txt is %q", h.shown(r), h.disk("a.txt"))
+	}
+	var attached protocol.SessionResult
+	p.ok(protocol.MethodAttach, at(id), &attached)
+	for _, step := range attached.Session.Plan.Steps {
+		if revertOf(step.Actions) != nil {
+			t.Errorf("step %s can be taken back again", step.ID)
+		}
+	}
+	p.ok(protocol.MethodRevert, at(id, "session", true), &r)
+	if len(r.Files)+len(r.Conflicts) > 0 {
+		t.Errorf("once more it takes back %q", h.shown(r))
+	}
+	ops := attached.Session.Operations
+	p.ok(protocol.MethodRevert, at(id, "operationId", ops[slices.IndexFunc(ops, func(o protocol.Operation) bool { return o.Tool == "revert" })].ID), &r)
+	if h.disk("a.txt") != before || h.disk("new.txt") != "new\n" {
+		t.Errorf("taken back itself it says %q, a.txt is %q", h.shown(r), h.disk("a.txt"))
 	}
 }

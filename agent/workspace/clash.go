@@ -67,17 +67,26 @@ func side(text string) string {
 }
 
 // clashOf compares two whole forms.
-func clashOf(why string, now, before form) error {
+func (w *Workspace) clashOf(why string, now, before form) error {
 	a, plainA := now.text()
 	b, plainB := before.text()
 	if !plainA || !plainB || now.image == nil || before.image == nil {
-		return &clash{why, []sides{{0, now.shown(), before.shown()}}}
+		return &clash{why, []sides{{0, w.clean(now.shown()), w.clean(before.shown())}}}
 	}
+	a, b = w.clean(a), w.clean(b)
 	c := &clash{why: why}
 	for _, e := range udiff.Lines(a, b) {
 		c.sides = append(c.sides, sides{1 + strings.Count(a[:e.Start], "\n"), a[e.Start:e.End], e.New})
 	}
 	return c
+}
+
+// overlap shows where two changes of a text meet. It is made of whole texts without what may not be
+// shown: a part of that cannot be told from anything else.
+func (w *Workspace) overlap(t texts) error {
+	base := w.clean(t.base)
+	return &clash{"what others changed since stands in the same lines; it stays as it is",
+		overlaps(base, udiff.Lines(base, w.clean(t.now)), udiff.Lines(base, w.clean(t.before)))}
 }
 
 // text is what a form reads like; nothing is an empty text, and a link or a folder is none.

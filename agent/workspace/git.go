@@ -12,7 +12,9 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 )
@@ -81,10 +83,28 @@ func (w *Workspace) gitIndex(was *index) *index {
 		return nil
 	}
 	files, err := parseIndex(data)
-	if err != nil {
+	if err != nil || w.converts(files) {
 		files = nil // remembered, so that it is not read again
 	}
 	return &index{at, files}
+}
+
+// converts says that files of the workspace may hold something else than what git keeps of them.
+func (w *Workspace) converts(files map[string]tracked) bool {
+	says := func(name string, words ...string) bool {
+		data, err := w.root.ReadFile(name)
+		return err == nil && slices.ContainsFunc(words, func(word string) bool { return bytes.Contains(data, []byte(word)) })
+	}
+	attributes := []string{"filter", "ident", "working-tree-encoding", "eol"}
+	if says(".git/config", "autocrlf") || says(".git/info/attributes", attributes...) {
+		return true
+	}
+	for name := range files {
+		if path.Base(name) == ".gitattributes" && says(name, attributes...) {
+			return true
+		}
+	}
+	return false
 }
 
 var errIndex = errors.New("this is no index of git that can be read")
@@ -224,8 +244,8 @@ func (w *Workspace) keepBlobs(r *bufio.Reader, wanted []*entry) error {
 	return nil
 }
 
-// keepBlob keeps one content, if it is what the file held. A filter of git's makes of a content a file
-// of another size, so such a file is not known.
+// keepBlob keeps one content, if it is what the file held: where git was told elsewhere than in the
+// workspace to convert files, the size is another.
 func (w *Workspace) keepBlob(r io.Reader, e *entry, size int64) error {
 	if size != e.image.Size {
 		_, err := io.Copy(io.Discard, r)

@@ -286,11 +286,11 @@ func (w *Workspace) before(now form, c Change) (form, error) {
 	case err != nil:
 		return form{}, err
 	case c.Before == nil:
-		return form{}, clashOf("it was made by the agent and has changed since; it stays", now, then)
+		return form{}, w.clashOf("it was made by the agent and has changed since; it stays", now, then)
 	case c.After == nil:
-		return form{}, clashOf("it was deleted by the agent and is there again; it stays", now, then)
+		return form{}, w.clashOf("it was deleted by the agent and is there again; it stays", now, then)
 	case now.image == nil:
-		return form{}, clashOf("it was changed by the agent and has been deleted since; it stays deleted", now, then)
+		return form{}, w.clashOf("it was changed by the agent and has been deleted since; it stays deleted", now, then)
 	}
 	return w.merged(now, then, c)
 }
@@ -320,22 +320,21 @@ func bits(i *Image) fs.FileMode { return i.Mode & modeBits }
 
 // merged is what stands there now, with the change from c.After back to c.Before made in it.
 func (w *Workspace) merged(now, before form, c Change) (form, error) {
-	const same = "what others changed since stands in the same lines; it stays as it is"
 	after, err := w.formOf(c.After)
 	switch {
 	case err != nil:
 		return form{}, fmt.Errorf("what the agent had left there is not known, so nobody can tell what changed since (%w)", err)
 	case now.link() || before.link() || after.link():
-		return form{}, clashOf("it has been replaced since; it stays as it is", now, before)
+		return form{}, w.clashOf("it has been replaced since; it stays as it is", now, before)
 	}
 	t, ok := threeTexts(after.data, now.data, before.data)
 	if !ok {
-		return form{}, clashOf("it is no text, and has changed since; it stays as it is", now, before)
+		return form{}, w.clashOf("it is no text, and has changed since; it stays as it is", now, before)
 	}
 	ours, theirs := udiff.Lines(t.base, t.now), udiff.Lines(t.base, t.before)
 	edits, ok := udiff.Merge(ours, theirs)
 	if !ok {
-		return form{}, &clash{same, overlaps(t.base, ours, theirs)}
+		return form{}, w.overlap(t)
 	}
 	text, err := udiff.Apply(t.base, edits)
 	if err != nil {

@@ -244,9 +244,10 @@ func TestRevertLeavesAloneWhatItMayNotReach(t *testing.T) {
 	if err := errors.Join(os.RemoveAll(filepath.Join(w.Dir(), "dir")), os.Symlink(filepath.Join(home, "out"), filepath.Join(w.Dir(), "dir"))); err != nil {
 		t.Fatal(err)
 	}
-	git := Change{Path: ".git/config", Before: changes[0].Before, After: changes[0].After}
+	lay(t, w, map[string]string{".git/config": "b\n"})
+	git := Change{Path: ".git/config", Before: changes[1].Before, After: changes[1].After}
 	done := revertAll(t, w, append(changes, git))
-	if len(done.Conflicts) != 2 || read(t, w, "a") != "a\n" {
+	if len(done.Conflicts) != 2 || read(t, w, "a") != "a\n" || read(t, w, ".git/config") != "b\n" {
 		t.Errorf("%+v", done)
 	}
 	if data, err := os.ReadFile(filepath.Join(home, "out", "f")); err != nil || string(data) != "g\n" {
@@ -297,4 +298,62 @@ func TestRevertRemovesTheFoldersThatTheToolsMade(t *testing.T) {
 		t.Errorf("%q", done.Conflicts)
 	}
 	sameTree(t, "after the revert", tree(t, w.Dir()), start)
+}
+
+// A conflict shows no secret, nor a part of one.
+func TestAConflictShowsNoSecret(t *testing.T) {
+	secret := strings.Repeat("s3cret", 100)
+	w, _ := open(t, Options{Clean: func(text string) string { return strings.ReplaceAll(text, secret, "[redacted]") }})
+	lay(t, w, map[string]string{"a": "1\n"})
+	changes := ran(t, w, inFile("a", "2\n"))
+	made := ran(t, w, inFile("new", "1\n"))
+	ran(t, w, all(inFile("a", "key "+secret+"\n"), inFile("new", "key "+secret+"\n")))
+	for _, c := range append(revertAll(t, w, changes).Conflicts, revertAll(t, w, made).Conflicts...) {
+		if strings.Contains(c, "s3cret") || !strings.Contains(c, "| key [redacted]") {
+			t.Errorf("it shows %s", c)
+		}
+	}
+}
+
+// A file that reads like the one that the agent made, in bytes of another form, goes with them kept.
+func TestRevertKeepsWhatItRemoves(t *testing.T) {
+	w, _ := open(t, Options{})
+	changes := ran(t, w, inFile("new", "text\n"))
+	lay(t, w, map[string]string{"new": bom + "text\r\n"})
+	if done := revertAll(t, w, changes); len(done.Conflicts) > 0 || done.Files[0].Status != "deleted" {
+		t.Fatalf("%+v", done)
+	}
+	if kept, err := w.Content(Digest([]byte(bom + "text\r\n"))); err != nil || string(kept) != bom+"text\r\n" {
+		t.Errorf("there is kept %q, %v", kept, err)
+	}
+}
+
+// What changed between the look and the act stays.
+func TestRevertActsOnWhatItLookedAt(t *testing.T) {
+	w := variety(t)
+	at := func(name string) form {
+		f, err := w.formNow(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return f
+	}
+	link, script, data := at("link"), at("script"), at("data")
+	left := tree(t, w.Dir())
+	for name, act := range map[string]func() (Change, error){
+		"relink": func() (Change, error) { return w.relink("link", data, link) },
+		"remode": func() (Change, error) { return w.remode("script", data, script) },
+		"vanish": func() (Change, error) { return w.vanish(&undone{name: "script", now: data}) },
+		"unlink": func() (Change, error) {
+			return w.vanish(&undone{name: "link", now: form{image: &Image{Mode: link.image.Mode, Link: "data"}}})
+		},
+		"become": func() (Change, error) {
+			return w.become(t0, &undone{name: "script", now: data, then: at("bin"), status: "restored"})
+		},
+	} {
+		if c, err := act(); !errors.Is(err, ErrChanged) || c.Path != "" {
+			t.Errorf("%s: %+v, %v", name, c, err)
+		}
+	}
+	sameTree(t, "afterwards", tree(t, w.Dir()), left)
 }

@@ -308,3 +308,71 @@ func TestDiffCountsTheFoldersThatWereMade(t *testing.T) {
 		}
 	}
 }
+
+// Where git converts what it keeps, files are copied; what it gives in another size is not taken for
+// what stood there.
+func TestSnapshotCopiesWhatGitConverts(t *testing.T) {
+	for _, attributes := range []string{".gitattributes", ".git/info/attributes", "elsewhere"} {
+		w, home := open(t, Options{})
+		gitIn(t, w.Dir(), "init", "-q")
+		at := filepath.Join(w.Dir(), attributes)
+		if attributes == "elsewhere" {
+			at = filepath.Join(home, "attributes")
+			gitIn(t, w.Dir(), "config", "core.attributesFile", at)
+		}
+		write(t, at, "f filter=short\n")
+		gitIn(t, w.Dir(), "config", "filter.short.clean", "cut -c 1")
+		lay(t, w, map[string]string{"f": "long\n"})
+		gitIn(t, w.Dir(), "add", "-A")
+		settle(t, w)
+		before := snap(t, w)
+		lay(t, w, map[string]string{"f": "other\n"})
+		want := "f long other"
+		if attributes == "elsewhere" {
+			want = "f ? other"
+		}
+		if got := w.toldAll(w.Diff(t0, before, snap(t, w)).Changes); got != want {
+			t.Errorf("%s: got %s, want %s", attributes, got, want)
+		}
+	}
+}
+
+// A stamp is trusted only where it is older than the clock for files is coarse.
+func TestSnapshotTrustsOldStampsAlone(t *testing.T) {
+	w, _ := open(t, Options{})
+	lay(t, w, map[string]string{"f": "f\n"})
+	for _, old := range []bool{false, true} {
+		s := snap(t, w)
+		image := *s.trees[0].root.find("f").image
+		image.Size = 77 // no look at the file gives this
+		s.trees[0].root.find("f").image = &image
+		if old {
+			s.settled = math.MaxInt64
+		}
+		if trusts := snap(t, w).trees[0].root.find("f").image.Size == 77; trusts != old {
+			t.Errorf("an old stamp: %t, trusted: %t", old, trusts)
+		}
+	}
+}
+
+// What is ignored is found out anew where any rule above has changed.
+func TestSnapshotHearsOfNewRules(t *testing.T) {
+	w, _ := open(t, Options{})
+	for i, step := range []struct {
+		files map[string]string
+		want  int
+	}{
+		{map[string]string{".gitignore": "*.o\n", "a/.gitignore": "x\n", "a/b/.gitignore": "y\n", "a/b/f.o": "1", "a/b/x": "1", "a/b/y": "1", "a/b/z": "1"}, 4},
+		{map[string]string{".gitignore": "*.p\n"}, 5},
+		{map[string]string{"a/.gitignore": "z\n"}, 5},
+		{map[string]string{"a/b/.gitignore": "!z\n"}, 7},
+		{map[string]string{".git/info/exclude": "x\n"}, 6},
+		{map[string]string{".git/info/exclude": ""}, 7},
+	} {
+		lay(t, w, step.files)
+		s := snap(t, w)
+		if s.settled = math.MaxInt64; s.Len() != step.want {
+			t.Errorf("step %d: %d files, want %d", i, s.Len(), step.want)
+		}
+	}
+}

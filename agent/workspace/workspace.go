@@ -37,6 +37,8 @@ type Options struct {
 	// Secret says of a slash-separated path, with links followed, that the file there holds
 	// secrets: no search looks into it, and no snapshot keeps its content. nil: there is none.
 	Secret func(path string) bool
+	// Clean takes out of a file's text what may not be shown in a conflict; nil is nothing.
+	Clean func(text string) string
 }
 
 // Image is one state of one path. Digest is the SHA-256 of the content in hex, Size counts
@@ -89,6 +91,7 @@ type Workspace struct {
 	buffers Buffers
 	apply   func(ctx context.Context, path string, version int32, old, new string) (string, error)
 	secret  func(path string) bool
+	clean   func(text string) string
 	// seen holds, by path, the digest of what the agent last saw. Reads run side by side,
 	// so it is a concurrent map; each key is written by itself, no invariant spans two.
 	seen sync.Map
@@ -115,7 +118,10 @@ func Open(dir string, o Options) (*Workspace, error) {
 		root.Close()
 		return nil, fmt.Errorf("open workspace %s: the content store %s lies in it: choose a folder outside", dir, o.Store)
 	}
-	w := &Workspace{dir: abs, root: root, buffers: o.Buffers, apply: o.Apply, secret: o.Secret, rg: findRipgrep(abs), git: findGit(abs)}
+	w := &Workspace{dir: abs, root: root, buffers: o.Buffers, apply: o.Apply, secret: o.Secret, clean: o.Clean, rg: findRipgrep(abs), git: findGit(abs)}
+	if w.clean == nil {
+		w.clean = func(text string) string { return text }
+	}
 	if o.Store == "" {
 		return w, nil
 	}

@@ -5,24 +5,32 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strings"
 
 	"tandem/protocol"
 )
 
 type revertCommand struct {
 	place
-	Words  []string `arg:"" name:"what" help:"[SESSION] and what to take back: a step by its number or id, an operation or a steer by its id."`
-	DryRun bool     `help:"Say what would happen, and change nothing."`
+	Words   []string `arg:"" optional:"" name:"what" help:"[SESSION] and what to take back: a step by its number or id, an operation or a steer by its id."`
+	Session bool     `help:"Take back all that was done in the session."`
+	DryRun  bool     `help:"Say what would happen, and change nothing."`
 }
 
-// Run takes a step, an operation or what a steer led to back, and shows what became of each file.
+// Run takes a step, an operation, what a steer led to or the whole session back, and shows what became of each file.
 func (c *revertCommand) Run(ctx context.Context, s std) error {
 	id, words := splitID(c.Words)
-	if len(words) != 1 {
-		return &exitError{exitUsage, "revert: name one step, operation or steer, as in: tandem revert 2 --dry-run"}
+	if c.Session && len(words) > 0 {
+		return &exitError{exitUsage, "revert: with --session no step, operation or steer is named, as in: tandem revert --session --dry-run"}
+	}
+	if !c.Session && len(words) != 1 {
+		return &exitError{exitUsage, "revert: name one step, operation or steer, as in: tandem revert 2 --dry-run; --session takes back all"}
 	}
 	return c.withSession(ctx, id, true, func(cl *client, now protocol.Session) error {
-		p := named(now, words[0])
+		p := protocol.RevertParams{SessionID: now.ID, Session: c.Session}
+		if !c.Session {
+			p = named(now, words[0])
+		}
 		p.DryRun = c.DryRun
 		r, err := ask[protocol.RevertResult](ctx, cl, protocol.MethodRevert, p)
 		if err != nil {
@@ -78,7 +86,11 @@ func revertLines(s protocol.Session, r protocol.RevertResult, dry bool) []line {
 		out = append(out, l)
 	}
 	for _, c := range r.Conflicts {
-		out = append(out, line{indent: 2, mark: "!", text: c, tone: careful})
+		sentence, sides, _ := strings.Cut(c, "\n")
+		out = append(out, line{indent: 2, mark: "!", text: sentence, tone: careful})
+		for l := range strings.Lines(sides) {
+			out = append(out, line{indent: 4, text: strings.TrimRight(l, "\n"), as: true})
+		}
 	}
 	return out
 }

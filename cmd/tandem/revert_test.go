@@ -43,6 +43,8 @@ func TestRevertFromAnotherWindow(t *testing.T) {
 		{[]string{"t4"}, exitFailed, `there is no steer "t4"`},
 		{[]string{"op99"}, exitFailed, `there is no operation "op0000099"`},
 		{[]string{"1", "2"}, exitUsage, "name one step, operation or steer"},
+		{nil, exitUsage, "--session takes back all"},
+		{[]string{"--session", "1"}, exitUsage, "with --session no step"},
 	} {
 		if code, _, errs := d.tandem("", append([]string{"revert"}, test.args...)...); code != test.code || !strings.Contains(errs, test.says) {
 			t.Errorf("revert %q: exit code %d, %s", test.args, code, errs)
@@ -66,5 +68,24 @@ func TestWhatARevertNames(t *testing.T) {
 		if got := named(s, what); got != want {
 			t.Errorf("%s names %+v, want %+v", what, got, want)
 		}
+	}
+}
+
+// All of a session is shown before it is taken back; a conflict stands there with both sides.
+func TestRevertOfASessionShowsBothSides(t *testing.T) {
+	d := newDesk(t, "greet.txtar")
+	if code, _, errs := d.tandem("", "run", "Greet the world."); code != exitDone {
+		t.Fatalf("exit code %d, %s", code, errs)
+	}
+	_, out, _ := d.tandem("", "revert", "--session", "--dry-run")
+	contains(t, out, "This would be taken back", "hello.txt", "as it was before")
+	mine := filepath.Join(d.dir, "hello.txt")
+	if err := os.WriteFile(mine, []byte("hello moon\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	_, out, _ = d.tandem("", "revert", "--session")
+	contains(t, out, "stays as it is", "as it stands, from line 1:", "| hello moon", "as the revert would have it:", "| hello\n")
+	if b, err := os.ReadFile(mine); err != nil || string(b) != "hello moon\n" {
+		t.Errorf("the file is %q, %v", b, err)
 	}
 }

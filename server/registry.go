@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"net/http"
 	"os"
@@ -156,10 +157,40 @@ func (r *Registry) Close() error {
 	for _, p := range append(r.gone, slices.Collect(maps.Values(r.places))...) {
 		errs = append(errs, p.files.Close())
 	}
+	for _, dir := range slices.Sorted(maps.Keys(r.places)) {
+		r.prune(dir)
+	}
 	clear(r.open)
 	clear(r.models)
 	clear(r.places)
 	return errors.Join(errs...)
+}
+
+// longestPrune bounds how long an end may take for the stores; the next one goes on.
+const longestPrune = 5 * time.Second
+
+// prune takes out of the store of a workspace what no session needs any more. It is done at the end,
+// when nobody works with it here.
+func (r *Registry) prune(dir string) {
+	ctx, cancel := context.WithTimeout(context.Background(), longestPrune)
+	defer cancel()
+	entries, err := os.ReadDir(r.sessionsIn(dir))
+	var journals []string
+	for _, e := range entries {
+		if strings.HasSuffix(e.Name(), journalEnd) {
+			journals = append(journals, filepath.Join(r.sessionsIn(dir), e.Name()))
+		}
+	}
+	var done workspace.Pruned
+	if err == nil {
+		done, err = workspace.PruneStore(ctx, r.store(dir), journals, time.Now(), workspace.Kept)
+	}
+	switch {
+	case err != nil && ctx.Err() == nil && !errors.Is(err, fs.ErrNotExist): // there was no session yet
+		r.log.Warn("what no session needs any more stays", zap.Error(err))
+	case done.Contents > 0:
+		r.log.Info("removed what no session needs any more", zap.Int("contents", done.Contents), zap.Int64("bytes", done.Bytes))
+	}
 }
 
 // enter has Close wait until what was entered calls busy.Done.
@@ -178,6 +209,8 @@ func (r *Registry) folder(dir string) string {
 	sum := sha256.Sum256([]byte(dir))
 	return filepath.Join(r.opts.State, "workspaces", filepath.Base(dir)+"-"+hex.EncodeToString(sum[:6]))
 }
+
+func (r *Registry) store(dir string) string { return filepath.Join(r.folder(dir), "store") }
 
 func (r *Registry) sessionsIn(dir string) string { return filepath.Join(r.folder(dir), "sessions") }
 
@@ -358,7 +391,7 @@ func (r *Registry) world(dir string, cfg config.Config) (session.Workplace, erro
 	}
 	p.secretFiles.Store(&rules)
 	return session.Workplace{Model: m, Files: p.files, Guard: g, Ledger: p.ledger, Secrets: r.secrets, SecretFiles: rules, Env: command.Environment(r.opts.Environ),
-		Timeout: cfg.Commands.Timeout()}, nil
+		Timeout: cfg.Commands.Timeout(), Also: cfg.Checkpoints.Also}, nil
 }
 
 // place is a workspace that is worked in. The caller holds mu and has entered.
@@ -387,7 +420,7 @@ func (r *Registry) place(dir string) (*place, error) {
 // filesOptions are the files of a workspace with what editors hold open in it.
 func (r *Registry) filesOptions(dir string) workspace.Options {
 	open := buffers{r.documents, dir}
-	return workspace.Options{Store: filepath.Join(r.folder(dir), "store"), Buffers: open, Apply: open.apply, Clean: r.secrets.Text}
+	return workspace.Options{Store: r.store(dir), Buffers: open, Apply: open.apply, Clean: r.secrets.Text}
 }
 
 // client is the client of a model's server. The caller holds mu.

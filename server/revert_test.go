@@ -1,10 +1,16 @@
 package server
 
 import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"tandem/agent/workspace"
 	"tandem/protocol"
 )
 
@@ -224,5 +230,56 @@ func TestRevertOfTheWholeSession(t *testing.T) {
 	p.ok(protocol.MethodRevert, at(id, "operationId", ops[slices.IndexFunc(ops, func(o protocol.Operation) bool { return o.Tool == "revert" })].ID), &r)
 	if h.disk("a.txt") != before || h.disk("new.txt") != "new\n" {
 		t.Errorf("taken back itself it says %q, a.txt is %q", h.shown(r), h.disk("a.txt"))
+	}
+}
+
+// At the daemon's end contents go that no session names; what a session of any age can take back stays.
+func TestTheStoreIsPrunedAtTheEnd(t *testing.T) {
+	h, p, id, _ := edited(t)
+	old := time.Now().Add(-90 * 24 * time.Hour)
+	digest := workspace.Digest([]byte("nobody's"))
+	write(t, h.store(h.dir), map[string]string{digest[:2] + "/" + digest[2:]: "nobody's"})
+	err := filepath.WalkDir(h.folder(h.dir), func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		return os.Chtimes(path, old, old)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.hangUp()
+	h.again()
+	if _, err := os.Stat(filepath.Join(h.store(h.dir), digest[:2], digest[2:])); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("what nobody names is there: %v", err)
+	}
+	var r protocol.RevertResult
+	h.client().ok(protocol.MethodRevert, at(id, "session", true), &r)
+	if h.shown(r) != "a.txt restored, new.txt deleted" || h.disk("a.txt") != tenLines {
+		t.Errorf("it says %q", h.shown(r))
+	}
+}
+
+// What commands change in a folder that git ignores is taken back where the configuration says so, and
+// said to be unknown nowhere else.
+func TestRevertOfIgnoredFoldersByChoice(t *testing.T) {
+	for _, chosen := range []bool{false, true} {
+		files := map[string]string{".gitignore": "out/\n", "out/report": "before\n", "a": "before\n"}
+		if chosen {
+			files[".tandem/config.yaml"] = "checkpoints: {also: [out]}\n"
+		}
+		h := newHouse(t, files)
+		h.model.will(does(append(plans("s1 active First"),
+			"run_command", `{"intent":"I run.","step":"s1","command":"echo after > out/report; echo after > a"}`)...),
+			does("finish", `{"intent":"It is done.","step":"","summary":"done"}`))
+		p := h.client()
+		id := p.start(params{"autonomy": "high"}).ID
+		p.untilHas(protocol.NoteModeChanged, `"mode":"done"`)
+		var r protocol.RevertResult
+		p.ok(protocol.MethodRevert, at(id, "session", true), &r)
+		want := map[bool]string{false: "after\n", true: "before\n"}[chosen]
+		if h.disk("out/report") != want || h.disk("a") != "before\n" {
+			t.Errorf("chosen %t: %q, the report is %q", chosen, h.shown(r), h.disk("out/report"))
+		}
 	}
 }

@@ -10,6 +10,9 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"time"
+
+	"github.com/gofrs/flock"
 )
 
 // Store keeps contents by the SHA-256 of their bytes, each once, below one folder:
@@ -18,6 +21,7 @@ import (
 type Store struct {
 	dir  string
 	root *os.Root
+	lock *flock.Flock
 }
 
 // ErrNotKept is wrapped when a content was never kept.
@@ -31,11 +35,15 @@ func OpenStore(dir string) (*Store, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("open content store %s: %w", dir, err)
 	}
+	lock := storeLock(dir)
+	if err := lock.RLock(); err != nil {
+		return nil, fmt.Errorf("open content store %s: %w", dir, errors.Join(err, lock.Close()))
+	}
 	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return nil, fmt.Errorf("open content store %s: %w", dir, err)
+		return nil, fmt.Errorf("open content store %s: %w", dir, errors.Join(err, lock.Close()))
 	}
-	return &Store{dir: dir, root: root}, nil
+	return &Store{dir: dir, root: root, lock: lock}, nil
 }
 
 // Close gives the store's handle back.
@@ -43,7 +51,7 @@ func (s *Store) Close() error {
 	if s == nil {
 		return nil
 	}
-	return s.root.Close()
+	return errors.Join(s.root.Close(), s.lock.Close())
 }
 
 // Digest names a content.
@@ -76,7 +84,7 @@ func (s *Store) put(data []byte, sync bool) (string, error) {
 	}
 	at := place(digest)
 	if info, err := s.root.Lstat(at); err == nil && info.Size() == int64(len(data)) {
-		return digest, nil
+		return digest, s.use(at, info)
 	}
 	if err := s.root.Mkdir(path.Dir(at), 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return "", fmt.Errorf("keep content in %s: %w", s.dir, err)
@@ -92,6 +100,18 @@ func (s *Store) put(data []byte, sync bool) (string, error) {
 		return digest, nil
 	}
 	return digest, syncDir(s.root, path.Dir(at))
+}
+
+// use notes that a content is put again, to the day: contents go by when they were last used.
+func (s *Store) use(at string, info fs.FileInfo) error {
+	now := time.Now()
+	if now.Sub(info.ModTime()) < 24*time.Hour {
+		return nil
+	}
+	if err := s.root.Chtimes(at, now, now); err != nil {
+		return fmt.Errorf("keep content in %s: %w", s.dir, err)
+	}
+	return nil
 }
 
 // Has tells whether a content is kept.

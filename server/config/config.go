@@ -25,9 +25,10 @@ type Config struct {
 	Autonomy protocol.Autonomy `json:"autonomy"`
 	Commands Commands          `json:"commands"`
 	// Decisions and Signals are when the developer is waited for, and when a check-in is proposed.
-	Decisions Decisions `json:"decisions"`
-	Signals   Signals   `json:"signals"`
-	Secrets   Secrets   `json:"secrets"`
+	Decisions   Decisions   `json:"decisions"`
+	Signals     Signals     `json:"signals"`
+	Checkpoints Checkpoints `json:"checkpoints"`
+	Secrets     Secrets     `json:"secrets"`
 	// Tripwires, Watches and Scenarios are checked: they compile, their names are unique, and the
 	// scenarios that tripwires name are there.
 	Tripwires []tripwire.Spec `json:"tripwires"`
@@ -65,6 +66,13 @@ func (s Secrets) Rules() (secretfile.Rules, error) { return secretfile.New(s.Fil
 
 func (s Secrets) and(more Secrets) Secrets {
 	return Secrets{append(slices.Clip(s.Files), more.Files...), append(slices.Clip(s.Allow), more.Allow...)}
+}
+
+// Checkpoints say what can be taken back.
+type Checkpoints struct {
+	// Also are folders and files of the workspace that git ignores, and whose changes by commands are
+	// kept all the same: clean paths, slash-separated.
+	Also []string `json:"also"`
 }
 
 // Decisions say what makes a decision wait for the developer's word.
@@ -189,6 +197,7 @@ func (c *Config) over(b []byte) error {
 	}
 	next := *c
 	next.Tripwires, next.Watches, next.Scenarios, next.Decisions.Major, next.Secrets = nil, nil, nil, nil, Secrets{}
+	next.Checkpoints.Also = nil
 	if err := json.Unmarshal(checked, &next); err != nil {
 		return err
 	}
@@ -197,6 +206,7 @@ func (c *Config) over(b []byte) error {
 	c.Decisions = next.Decisions
 	c.Decisions.Major = major
 	c.Secrets = c.Secrets.and(next.Secrets)
+	c.Checkpoints.Also = append(slices.Clip(c.Checkpoints.Also), next.Checkpoints.Also...)
 	return c.add(next, node)
 }
 

@@ -121,7 +121,7 @@ func TestWorkspaceCannotWidenWhatTheAgentMay(t *testing.T) {
 
 func TestRefusalsNameTheLine(t *testing.T) {
 	for _, test := range []struct{ text, says string }{
-		{"autonomy: high\nnonsense: 1\n", "line 2: nonsense: there is no such key; there are autonomy, commands, decisions, model, scenarios, secrets, signals, tripwires, watches"},
+		{"autonomy: high\nnonsense: 1\n", "line 2: nonsense: there is no such key; there are autonomy, checkpoints, commands, decisions, model, scenarios, secrets, signals, tripwires, watches"},
 		{"model:\n  nam: x\n", "line 2: model.nam: there is no such key; there are base_url, context, idle_s, name"},
 		{"Model: {name: x}\n", "line 1: Model: there is no such key"},
 		{"commands: {network: maybe}\n", "line 1: commands.network: true or false is wanted"},
@@ -219,5 +219,25 @@ func TestSecretsOfBothFilesCount(t *testing.T) {
 	c, err = Load(sources(t, "commands: {network: true}\n", "commands: {network: false}\n", nil))
 	if err != nil || c.Commands.Network {
 		t.Errorf("%+v, %v", c, err)
+	}
+}
+
+// Paths of checkpoints lie in the workspace; those of the user and of the workspace all count.
+func TestCheckpoints(t *testing.T) {
+	var c Config
+	for _, text := range []string{"checkpoints: {also: [out, build/gen]}", "checkpoints:\n  also:\n", "checkpoints: {also: [data]}"} {
+		if err := c.over([]byte(text)); err != nil {
+			t.Fatalf("%s: %v", text, err)
+		}
+	}
+	if got := strings.Join(c.Checkpoints.Also, " "); got != "out build/gen data" {
+		t.Errorf("they are %q", got)
+	}
+	for also, says := range map[string]string{"../x": "no path below", "/etc": "no path below", ".": "no path below", "out/**": "no plain path", "sub/.Git/hooks": "belongs to git",
+		`""`: "it is empty", "3": "a text is wanted"} {
+		err := c.over([]byte("checkpoints:\n  also: [" + also + "]"))
+		if err == nil || !strings.Contains(err.Error(), says) || !strings.Contains(err.Error(), "line 2") {
+			t.Errorf("%s: %v", also, err)
+		}
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"path"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -149,6 +151,22 @@ func (s shape) checkText(path string, n ast.Node) error {
 		return wrong(path, n, "%q is none of %s", said, strings.Join(s.words, ", "))
 	case s.min > 0 && strings.TrimSpace(said) == "":
 		return wrong(path, n, "it is empty")
+	case s.path:
+		return checkPath(path, n, said)
+	}
+	return nil
+}
+
+// checkPath checks a path that has to lie in the workspace.
+func checkPath(at string, n ast.Node, said string) error {
+	clean := path.Clean(said)
+	switch {
+	case !filepath.IsLocal(filepath.FromSlash(said)) || clean == ".":
+		return wrong(at, n, "%q is no path below the workspace", said)
+	case strings.ContainsAny(said, "*?[\\"):
+		return wrong(at, n, "%q is no plain path; name a folder or a file, with slashes", said)
+	case slices.ContainsFunc(strings.Split(clean, "/"), func(part string) bool { return strings.EqualFold(part, ".git") }):
+		return wrong(at, n, "%q belongs to git, which takes back what is its own", said)
 	}
 	return nil
 }

@@ -21,6 +21,7 @@ type shape struct {
 	words []string
 	min   int64
 	max   int64 // 0 is none
+	path  bool  // it is a path within the workspace, and nothing of git's
 	blank bool  // it may stand without a value, which sets nothing
 	of    *shape
 	keys  map[string]shape // of a section, or of an operand that is one
@@ -49,6 +50,9 @@ var root = shape{value: section, what: "How Tandem is set up, for a user or a wo
 	"secrets": {value: section, blank: true, what: "Files that hold secrets: they are touched only where you allow it, for an operation or a session.", keys: map[string]shape{
 		"files": {value: list, blank: true, of: &shape{min: 1}, what: "Globs of more of them than those known by name, such as .env, *.pem and .ssh/."},
 		"allow": {value: list, blank: true, of: &shape{min: 1}, what: "Globs of files that hold none, whatever their name."},
+	}},
+	"checkpoints": {value: section, blank: true, what: "What can be taken back.", keys: map[string]shape{
+		"also": {value: list, blank: true, of: &shape{min: 1, path: true}, what: "Folders and files that git ignores, and whose changes by commands can be taken back all the same: paths relative to the workspace."},
 	}},
 	"decisions": {value: section, blank: true, what: "What makes a decision of the agent wait for your word.", keys: map[string]shape{
 		"window_s": {value: whole, blank: true, max: mostSeconds, what: "How long a major decision waits for a veto at autonomy balanced, in seconds: 10."},

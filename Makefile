@@ -46,6 +46,7 @@ bench:
 	go test -run '^$$' -bench 'Steer|Step|Pause|Cancel|Trip|CheckIn' ./server
 	go test -run '^$$' -bench Load ./agent/session
 	go test -run '^$$' -bench 'Start|Memory|RestartToListed|IdleSessions' ./cmd/tandem
+	go test -run '^$$' -bench 'TwoLooks|KeptEdit|Revert' ./agent/workspace
 	go test -run '^$$' -bench . ./agent ./agent/command ./agent/secret ./agent/journal ./agent/tripwire ./agent/scenario
 
 soak:

@@ -253,7 +253,9 @@ func (w Workplace) command(ctx context.Context, j Job, args commandArguments, ne
 		w.saw(c.Path)
 	}
 	o.Changes = w.changes(own)
-	o.Text += changedText(own) + lostText(own) + unseenText(diff.Unseen)
+	notes := lostText(own) + unseenText(diff.Unseen)
+	o.Text += changedText(own) + notes
+	o.Output = strings.TrimPrefix(o.Output+notes, "\n") // the developer is told the same
 	return o
 }
 

@@ -577,5 +577,7 @@ func TestACommandTellsWhatWasNotKept(t *testing.T) {
 	o := p.do("run_command", `{"command":"echo x >> a.txt; echo y > b.txt"}`)
 	if want := "a.txt (17 MB, and contents are kept up to 16 MB a file)"; !strings.Contains(o.Text, want) || strings.Contains(o.Text, "b.txt (0 MB") {
 		t.Errorf("it says %q", o.Text)
+	} else if !strings.Contains(o.Output, want) {
+		t.Errorf("the developer is shown %q", o.Output)
 	}
 }

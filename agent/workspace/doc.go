@@ -17,13 +17,14 @@
 // not edited, overwritten, moved or deleted before the agent was shown the change.
 //
 // Changes are taken back from the images kept here: a three-way merge for each path, so that
-// what others changed since stays; where that clashes the path stays as it is.
+// what others changed since stays; where that clashes the path stays as it is, and both sides are
+// shown. What a command changes two snapshots tell, which copy nothing that git has already.
 //
 // An open document is read from its editor and changed there. Where its text was that of the
 // file, the file is given the new text too, since commands read the disk; unsaved text is never
 // written to disk.
 //
 // Not kept by a mutation: extended attributes, and hard links, whose other names keep the
-// old content. The package runs no command but ripgrep, and does not know sessions,
+// old content. The package runs no command but ripgrep and git cat-file, and does not know sessions,
 // plans or models.
 package workspace

@@ -376,3 +376,37 @@ func TestSnapshotHearsOfNewRules(t *testing.T) {
 		}
 	}
 }
+
+// What a command changed takes at most twice its size of the disk: what stood there before, and after.
+func TestSnapshotKeepsAtMostTwiceWhatChanged(t *testing.T) {
+	w, _ := open(t, Options{})
+	text := strings.Repeat("a line\n", 1000)
+	files := map[string]string{}
+	for i := range 300 {
+		files[fmt.Sprintf("d%d/f%d", i%7, i)] = fmt.Sprintf("%s%03d\n", text, i)
+	}
+	lay(t, w, files)
+	gitIn(t, w.Dir(), "init", "-q")
+	gitIn(t, w.Dir(), "add", "-A")
+	settle(t, w)
+	before := snap(t, w)
+	changed := map[string]string{}
+	for i := range 10 {
+		changed[fmt.Sprintf("d%d/f%d", i%7, i)] = fmt.Sprintf("%s%03d\n", text, i+500)
+	}
+	lay(t, w, changed)
+	if c := w.Diff(t0, before, snap(t, w)).Changes; len(c) != 10 {
+		t.Fatalf("%d changes", len(c))
+	}
+	var size int64
+	for _, at := range keptIn(t, w) {
+		info, err := os.Stat(at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		size += info.Size()
+	}
+	if most := int64(2 * 10 * (len(text) + 4)); size > most {
+		t.Errorf("%d bytes are kept, at most %d were wanted", size, most)
+	}
+}

@@ -34,11 +34,14 @@ lint:
 generate:
 	go generate ./protocol
 
-# ripgrep makes search faster and its tests whole; without it those tests say that they skip.
+# ripgrep makes search faster and its tests whole, bubblewrap those of the sandbox; without them tests say what they skip.
 tools:
 	@command -v go >/dev/null || { echo "Go is needed: see go.mod for the version"; exit 1; }
 	@if ! command -v rg >/dev/null && command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then \
 		echo "installing ripgrep for the tests of search"; apt-get install -qq -y ripgrep >/dev/null || { apt-get update -qq && apt-get install -qq -y ripgrep >/dev/null; }; fi
+	@if [ "$$(uname)" = Linux ] && ! command -v bwrap >/dev/null && command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then \
+		echo "installing bubblewrap for the tests of the sandbox"; apt-get install -qq -y bubblewrap >/dev/null || { apt-get update -qq && apt-get install -qq -y bubblewrap >/dev/null; }; fi
+	@[ "$$(uname)" != Linux ] || command -v bwrap >/dev/null || echo "bubblewrap is not installed: the sandbox is tested with Landlock alone"
 	@command -v rg >/dev/null || echo "ripgrep is not installed: the tests that compare with it are skipped"
 	@test -n "$(TANDEM_CORPUS)" || echo "no corpus at ../shared/corpus (set TANDEM_CORPUS): the tests that read it are skipped"
 

@@ -61,6 +61,7 @@ var concurrent = []string{
 	"agent/command/engine_unix.go",
 	"agent/command/engine_windows.go",
 	"agent/command/supervisor.go",
+	"agent/sandbox/landlock_linux.go",
 	"agent/rehearsal/serve.go",
 	"agent/session/reconcile.go",
 	"agent/session/session.go",

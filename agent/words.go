@@ -71,6 +71,30 @@ var tools = []tool{
 	{toolFinish, "End the task, with evidence.", `"summary":{"type":"string"},"evidence":{"type":"string"}`, []string{"summary"}},
 }
 
+// confinedWrites and confinedNetwork are what a sandbox has refused, in the words of common programs.
+var (
+	confinedWrites = []string{"read-only file system", "permission denied", "operation not permitted", "device or resource busy",
+		"erofs", "eacces", "eperm", "permissionerror"}
+	confinedNetwork = []string{"network is unreachable", "could not resolve", "couldn't connect", "name resolution", "name or service not known",
+		"no such host", "enotfound", "eai_again", "enetunreach", "getaddrinfo", "dial tcp", "socket"}
+)
+
+// Confined tells the model, behind the output of a command that failed, what of it may be the sandbox's doing.
+func Confined(output string, network bool) string {
+	output = strings.ToLower(output)
+	spoken := func(words []string) bool {
+		return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(output, w) })
+	}
+	text := ""
+	if spoken(confinedWrites) {
+		text += "\nCommands run in a sandbox: it refuses writes outside the workspace, the temporary folder and the caches of tools, and keeps .git/hooks, .git/config and .tandem as they are. What has to be written elsewhere the developer does, or allows with commands.write in their configuration; say so instead of trying ways around it."
+	}
+	if !network && spoken(confinedNetwork) {
+		text += "\nCommands run in a sandbox that has no network beyond this machine. If the work needs it, run the command with network: true; the developer is asked then."
+	}
+	return text
+}
+
 // Tools is the tools as a request bears them: the same bytes for every session.
 func Tools() json.RawMessage {
 	var b strings.Builder

@@ -47,8 +47,18 @@ func newHouse(t testing.TB, files map[string]string, environ ...string) *house {
 	}
 	write(t, dir, files)
 	m := newScripted(t)
+	home := t.TempDir()
+	var names []string // what a test gives its commands has to be declared, as by a user
+	for _, e := range environ {
+		if name, _, _ := strings.Cut(e, "="); !strings.Contains(name, "OPENAI") {
+			names = append(names, name)
+		}
+	}
+	if len(names) > 0 {
+		write(t, home, map[string]string{".config/tandem/config.yaml": "commands: {env: [" + strings.Join(names, ", ") + "]}\n"})
+	}
 	h := &house{t: t, model: m, dir: dir, opts: Options{State: t.TempDir(), HTTP: m, Environ: append([]string{
-		"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "OPENAI_BASE_URL=http://model.example", "TANDEM_MODEL=scripted"}, environ...)}}
+		"PATH=" + os.Getenv("PATH"), "HOME=" + home, "OPENAI_BASE_URL=http://model.example", "TANDEM_MODEL=scripted"}, environ...)}}
 	h.Registry = NewRegistry(h.opts)
 	t.Cleanup(h.holdsNoSecrets) // when it is closed
 	t.Cleanup(h.close)

@@ -22,7 +22,6 @@ import (
 	"go.uber.org/zap/zapcore"
 
 	"tandem/agent"
-	"tandem/agent/command"
 	"tandem/agent/journal"
 	"tandem/agent/model"
 	"tandem/agent/secret"
@@ -390,8 +389,11 @@ func (r *Registry) world(dir string, cfg config.Config) (session.Workplace, erro
 		return session.Workplace{}, err
 	}
 	p.secretFiles.Store(&rules)
-	return session.Workplace{Model: m, Files: p.files, Guard: g, Ledger: p.ledger, Secrets: r.secrets, SecretFiles: rules, Env: command.Environment(r.opts.Environ),
-		Timeout: cfg.Commands.Timeout(), Also: cfg.Checkpoints.Also}, nil
+	commands, err := r.commands(dir, cfg.Commands)
+	if err != nil {
+		return session.Workplace{}, err
+	}
+	return session.Workplace{Model: m, Files: p.files, Guard: g, Ledger: p.ledger, Secrets: r.secrets, SecretFiles: rules, Commands: commands, Also: cfg.Checkpoints.Also}, nil
 }
 
 // place is a workspace that is worked in. The caller holds mu and has entered.

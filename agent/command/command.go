@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"tandem/agent/sandbox"
 )
 
 const (
@@ -28,13 +30,16 @@ var ErrEnded = errors.New("the command has ended")
 
 // Spec says what to run. Line and Dir are needed, the rest has useful zero values.
 type Spec struct {
-	Line     string        // for sh -c (cmd.exe /C on Windows)
-	Dir      string        // absolute path of the working folder
-	Env      []string      // the whole environment, "NAME=value" each; see Environment. Nothing is inherited
-	Timeout  time.Duration // bound of the running time, frozen time not counted; 0 is 10 minutes
-	Grace    time.Duration // from TERM to KILL; 0 is 2 seconds
-	Spool    string        // path of a file for the full output, created with mode 0600; "" keeps none
-	SpoolCap int64         // most bytes in that file; 0 is 64 MB
+	Line    string        // for sh -c (cmd.exe /C on Windows)
+	Dir     string        // absolute path of the working folder
+	Env     []string      // the whole environment, "NAME=value" each; see Environment. Nothing is inherited
+	Timeout time.Duration // bound of the running time, frozen time not counted; 0 is 10 minutes
+	Grace   time.Duration // from TERM to KILL; 0 is 2 seconds
+	// Sandbox is what the command is confined to; the zero Policy confines nothing. A command whose sandbox cannot be
+	// set up does not run.
+	Sandbox  sandbox.Policy
+	Spool    string // path of a file for the full output, created with mode 0600; "" keeps none
+	SpoolCap int64  // most bytes in that file; 0 is 64 MB
 	// Filter, if not nil, makes what output goes through before anything of it is kept or told: it
 	// gives what of a piece may go on, and may keep an end back for the next piece, until the last
 	// one. One is made for what is kept, which is whole lines, and one for what is told, in which
@@ -145,6 +150,9 @@ func check(spec *Spec) error {
 	}
 	if !info.IsDir() {
 		return fmt.Errorf("run command: %s is not a folder", spec.Dir)
+	}
+	if err := spec.Sandbox.Check(); err != nil {
+		return fmt.Errorf("run command: %w", err)
 	}
 	if spec.Timeout <= 0 {
 		spec.Timeout = defaultTimeout

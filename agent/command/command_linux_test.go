@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 
 // playDaemon starts the line, says that it did, and lasts until the command is over or the daemon is killed.
 func playDaemon(line string) {
-	c, err := Start(Spec{Line: line, Dir: os.TempDir(), Env: Environment(os.Environ())}, nil)
+	c, err := Start(Spec{Line: line, Dir: os.TempDir(), Env: Environment(os.Environ(), nil, false)}, nil)
 	if err != nil {
 		fmt.Println(err)
 		os.Exit(1)
@@ -54,7 +54,7 @@ func start(t testing.TB, spec Spec, said func(string)) *Command {
 		spec.Dir = t.TempDir()
 	}
 	if spec.Env == nil {
-		spec.Env = Environment(os.Environ())
+		spec.Env = Environment(os.Environ(), nil, false)
 	}
 	if !watched[t] {
 		watched[t] = true
@@ -728,7 +728,7 @@ func TestMarksOfOthersAreLeftAlone(t *testing.T) {
 }
 
 func BenchmarkTrue(b *testing.B) {
-	env := Environment(os.Environ())
+	env := Environment(os.Environ(), nil, false)
 	for b.Loop() {
 		c, err := Start(Spec{Line: "true", Dir: "/", Env: env}, nil)
 		if err != nil {
@@ -746,7 +746,7 @@ func eachTree(b *testing.B, f func(*Command) time.Duration) {
 	for b.Loop() {
 		dir := b.TempDir()
 		word := fifo(b, dir)
-		c, err := Start(Spec{Line: smallTree, Dir: dir, Env: Environment(os.Environ())}, nil)
+		c, err := Start(Spec{Line: smallTree, Dir: dir, Env: Environment(os.Environ(), nil, false)}, nil)
 		if err != nil {
 			b.Fatal(err)
 		}

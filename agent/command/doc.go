@@ -35,6 +35,10 @@
 // Output is read as fast as the command writes it, whoever looks. It is made clean (valid UTF-8, no control codes,
 // progress lines collapsed), and every copy of it is bounded: in Result, on disk and towards the clients.
 //
-// The package does not decide what may run, knows no sandbox and no session, and redacts no secrets but the model's
-// key.
+// A command whose Spec names a sandbox is started in it by its supervisor, which stays outside. Under bubblewrap a
+// signal that ends the shell by itself is told as a shell tells it, by an exit code of 128 and its number, and processes
+// have other pids inside.
+//
+// The package does not decide what may run or what a sandbox holds, knows no session, and redacts no secrets but the
+// model's key.
 package command

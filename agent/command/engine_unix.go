@@ -80,7 +80,7 @@ func closeAll(files ...*os.File) {
 // assign tells the supervisor what to run and waits for its word that it does.
 func (e *engine) assign(spec Spec) error {
 	e.id = identity(e.process.Process.Pid)
-	a := assignment{Line: []byte(spec.Line), Dir: []byte(spec.Dir), Grace: spec.Grace}
+	a := assignment{Line: []byte(spec.Line), Dir: []byte(spec.Dir), Grace: spec.Grace, Sandbox: spec.Sandbox}
 	for _, entry := range withMark(spec.Env, e.id) {
 		a.Env = append(a.Env, []byte(entry))
 	}

@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"tandem/agent/sandbox"
 )
 
 // argument is what a supervisor is started with, alone: the command itself comes over a pipe, so that nobody takes
@@ -43,6 +45,7 @@ type assignment struct {
 	Line, Dir []byte
 	Env       [][]byte
 	Grace     time.Duration
+	Sandbox   sandbox.Policy
 }
 
 // Supervise runs a supervisor when this process was started as one, and does not return then. main calls it before
@@ -82,15 +85,24 @@ func supervise(in io.Reader, out io.Writer) error {
 	// Caught and not ignored: a daemon that is gone must not end its supervisor early, and an ignored signal
 	// would be inherited by the command.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
-	var err error
+	confined, release, err := a.Sandbox.Reserve()
+	if err != nil {
+		return s.reports.Encode(report{Started: true, Problem: err.Error()})
+	}
+	a.Sandbox = confined
+	defer release()
 	if s.shell, err = startShell(a); err != nil {
 		return s.reports.Encode(report{Started: true, Problem: err.Error()})
+	}
+	if a.Sandbox.Mechanism == sandbox.Bubblewrap {
+		s.scaffold = commandLine(s.shell)
 	}
 	if err := s.reports.Encode(report{Started: true}); err != nil {
 		s.end()
 	}
 	go s.listen(decoder)
 	s.run()
+	release() // before the end is told: whoever looks then finds the workspace as it was left
 	return s.reports.Encode(report{Ended: s.ending()})
 }
 
@@ -108,7 +120,7 @@ func startShell(a assignment) (int, error) {
 	for i, entry := range a.Env {
 		env[i] = string(entry)
 	}
-	pid, err := syscall.ForkExec("/bin/sh", []string{"sh", "-c", "--", string(a.Line)}, &syscall.ProcAttr{
+	pid, err := a.Sandbox.Start([]string{"/bin/sh", "sh", "-c", "--", string(a.Line)}, &syscall.ProcAttr{
 		Dir: string(a.Dir), Env: env, Files: []uintptr{null.Fd(), output, output}, Sys: shellAttributes(),
 	})
 	if errors.Is(err, syscall.E2BIG) {
@@ -133,12 +145,14 @@ const (
 
 // supervisor is the state of the supervising process. The main goroutine owns it.
 type supervisor struct {
-	shell   int
-	grace   time.Duration
-	reports *json.Encoder
-	orders  chan order
-	deaths  chan os.Signal
-	asked   chan os.Signal
+	shell int
+	// scaffold is the command line of the processes that are bubblewrap itself, "" where there are none.
+	scaffold string
+	grace    time.Duration
+	reports  *json.Encoder
+	orders   chan order
+	deaths   chan os.Signal
+	asked    chan os.Signal
 
 	phase     phase
 	alarm     <-chan time.Time
@@ -287,7 +301,7 @@ func (s *supervisor) reap() {
 // waiting before it can run.
 func (s *supervisor) terminate(tree []process) {
 	for _, p := range tree {
-		if !s.pressed[p.pid] {
+		if !s.pressed[p.pid] && !s.isScaffold(commandLine(p.pid)) { // The scaffold ends with what it holds, and tells how that ended.
 			s.pressed[p.pid] = true
 			s.name(p.pid)
 			_ = syscall.Kill(p.pid, syscall.SIGTERM) // One that is gone needs none.
@@ -312,10 +326,19 @@ func (s *supervisor) name(pid int) {
 	if !s.naming || s.named[pid] {
 		return
 	}
+	line := commandLine(pid)
+	if s.isScaffold(line) {
+		return
+	}
 	s.named[pid] = true
 	if len(s.names) < nameCount {
-		s.names = append(s.names, cleanLine(commandLine(pid), nameLength))
+		s.names = append(s.names, cleanLine(line, nameLength))
 	}
+}
+
+// isScaffold says whether a command line is that of bubblewrap itself, which has none any more once it is ending.
+func (s *supervisor) isScaffold(line string) bool {
+	return s.scaffold != "" && (line == s.scaffold || line == "[bwrap]")
 }
 
 func (s *supervisor) nameStuck() {
@@ -324,12 +347,18 @@ func (s *supervisor) nameStuck() {
 	}
 }
 
+// signalled is what bubblewrap, like a shell, adds to the number of the signal that ended what it holds. Only of a
+// command that was told to end is it taken for that: any may exit with such a code by itself.
+const signalled = 128
+
 func (s *supervisor) ending() *ending {
 	e := &ending{ExitCode: -1, Leftovers: s.names}
 	if more := len(s.named) - nameCount; more > 0 {
 		e.Leftovers = append(e.Leftovers, fmt.Sprintf("and %d more", more))
 	}
 	switch {
+	case s.exited && s.scaffold != "" && s.settled.IsZero() && s.status.ExitStatus() > signalled:
+		e.Signal = signalName(syscall.Signal(s.status.ExitStatus() - signalled))
 	case s.exited && s.status.Exited():
 		e.ExitCode = s.status.ExitStatus()
 	case s.exited:

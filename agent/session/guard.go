@@ -148,7 +148,7 @@ func (w Workplace) check(ctx context.Context, j Job, c agent.Check) agent.Input 
 	}
 	defer func() { _ = done() }() // it was only read
 	env.Run = func(ctx context.Context, line string) (tripwire.Ran, error) {
-		return w.look(ctx, w.Files.Dir(), line, givingUp(j, giveUp))
+		return w.look(ctx, j, w.Files.Dir(), line, givingUp(j, giveUp))
 	}
 	values := w.compiled(c.Watches)
 	conditions, unfit := g.with(c.Proposed)
@@ -319,7 +319,7 @@ func (w Workplace) envIn(j Job, dir string, base []byte, output *string) (tripwi
 	}
 	env := tripwire.Env{Dir: dir, Home: w.Files.Dir(), Files: root.FS(), Output: output}
 	env.Run = func(ctx context.Context, line string) (tripwire.Ran, error) {
-		return w.look(ctx, dir, line, attending(j))
+		return w.look(ctx, j, dir, line, attending(j))
 	}
 	if len(base) > 0 {
 		if err := json.Unmarshal(base, &env.Baseline); err != nil {
@@ -348,12 +348,16 @@ func givingUp(j Job, giveUp func()) func(context.Context, *command.Command) bool
 }
 
 // look runs a command of a condition or a watch in a folder.
-func (w Workplace) look(ctx context.Context, dir, line string, attend func(context.Context, *command.Command) bool) (tripwire.Ran, error) {
-	bound := w.Timeout
-	if end, ok := ctx.Deadline(); ok {
-		bound = time.Until(end)
+func (w Workplace) look(ctx context.Context, j Job, dir, line string, attend func(context.Context, *command.Command) bool) (tripwire.Ran, error) {
+	spec, err := w.Commands.spec(line, dir, networked(j.Job))
+	if err != nil {
+		return tripwire.Ran{}, err
 	}
-	c, err := command.Start(command.Spec{Line: line, Dir: dir, Env: w.Env, Timeout: bound, Filter: w.filter}, func(string) {})
+	if end, ok := ctx.Deadline(); ok {
+		spec.Timeout = time.Until(end)
+	}
+	spec.Filter = w.filter
+	c, err := command.Start(spec, func(string) {})
 	if err != nil {
 		return tripwire.Ran{}, err
 	}

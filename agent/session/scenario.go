@@ -242,7 +242,7 @@ func runCommand(ctx context.Context, dir, line string) (scenario.Ended, error) {
 	if !ok {
 		return scenario.Ended{}, fmt.Errorf("a command that belongs to no run")
 	}
-	ran, err := t.w.look(ctx, dir, line, attending(t.j))
+	ran, err := t.w.look(ctx, t.j, dir, line, attending(t.j))
 	t.output = &ran.Output
 	return scenario.Ended{ExitCode: ran.Code, Output: ran.Output}, err
 }

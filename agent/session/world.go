@@ -19,6 +19,7 @@ import (
 	"tandem/agent"
 	"tandem/agent/command"
 	"tandem/agent/model"
+	"tandem/agent/sandbox"
 	"tandem/agent/secret"
 	"tandem/agent/secretfile"
 	"tandem/agent/tool"
@@ -30,12 +31,10 @@ import (
 type Workplace struct {
 	Model *model.Client
 	Files *workspace.Workspace
-	// Env is the environment of commands, without secrets of the daemon.
-	Env []string
+	// Commands is how commands run.
+	Commands Commands
 	// Also are further paths of the workspace, ignored or not, whose changes by commands are kept.
 	Also []string
-	// Timeout bounds a command that names no bound; 0 is 10 minutes.
-	Timeout time.Duration
 	// Ledger is the workspace's; it is needed.
 	Ledger *Ledger
 	// Secrets knows the marks that stand in place of secrets: with one in it nothing is written
@@ -48,6 +47,50 @@ type Workplace struct {
 	// Output is the folder for the whole output of commands, one file each, named by the
 	// operation; "" keeps none.
 	Output string
+}
+
+// Commands is how the commands of a session run.
+type Commands struct {
+	// Env is the environment of a command; that of one that may use the network names the way there.
+	Env, NetworkEnv []string
+	// Sandbox is what commands are confined to, without the network.
+	Sandbox sandbox.Policy
+	// Refused says why no command runs at all; "" when they do.
+	Refused string
+	// Timeout bounds a command that names no bound; 0 is 10 minutes.
+	Timeout time.Duration
+}
+
+// spec is how a command line runs in a folder: one of the workspace, or a copy of it, which may be written, too.
+func (c Commands) spec(line, dir string, network bool) (command.Spec, error) {
+	if c.Refused != "" {
+		return command.Spec{}, errors.New(c.Refused)
+	}
+	s := command.Spec{Line: line, Dir: dir, Env: c.Env, Timeout: c.Timeout, Sandbox: c.Sandbox}
+	if inside, err := filepath.Rel(s.Sandbox.Root, dir); err != nil || !filepath.IsLocal(inside) {
+		s.Sandbox.Write = append(slices.Clip(s.Sandbox.Write), dir)
+	}
+	if network {
+		s.Env, s.Sandbox.Network = c.NetworkEnv, true
+	}
+	return s, nil
+}
+
+// networked says whether the developer lets the commands of a job use the network.
+func networked(j agent.Job) bool {
+	switch j := j.(type) {
+	case agent.Run:
+		return j.Network
+	case agent.Verify:
+		return j.Network
+	case agent.Check:
+		return j.Network
+	case agent.RunBefore:
+		return j.Network
+	case agent.Rerun:
+		return j.Network
+	}
+	return false
 }
 
 // Do does a job and says once how it ended.
@@ -238,8 +281,12 @@ func (w Workplace) command(ctx context.Context, j Job, args commandArguments, ne
 	if needs := w.commandNeeds(args, dir, network, leave); len(needs) > 0 {
 		return withheld(j.ID, needs)
 	}
+	spec, err := w.Commands.spec(args.Command, dir, networked(j.Job))
+	if err != nil {
+		return failed(j.ID, err.Error())
+	}
+	spec.Timeout, spec.Filter = w.bound(args.Timeout), w.filter
 	mark := w.Ledger.begin()
-	spec := command.Spec{Line: args.Command, Dir: dir, Env: w.Env, Timeout: w.bound(args.Timeout), Filter: w.filter}
 	if w.Output != "" {
 		if err := os.MkdirAll(w.Output, 0o700); err != nil {
 			return failed(j.ID, err.Error())
@@ -289,6 +336,9 @@ func (w Workplace) watched(ctx context.Context, j Job, spec command.Spec) (agent
 	}
 	stopped := attend(ctx, c, j.Freeze)
 	o := outcome(j.ID, c.Result(), stopped)
+	if o.Failed && spec.Sandbox.Mechanism != sandbox.None {
+		o.Text += agent.Confined(o.Output, spec.Sandbox.Network)
+	}
 	whole := context.WithoutCancel(ctx)
 	after, err := w.Files.Snapshot(whole, w.Also...)
 	if err != nil {
@@ -459,7 +509,7 @@ func (w Workplace) bound(raw json.RawMessage) time.Duration {
 	s, err := strconv.ParseFloat(strings.Trim(string(raw), `"`), 64)
 	switch {
 	case err != nil || !(s > 0): // no number is greater than none
-		return w.Timeout
+		return w.Commands.Timeout
 	case s >= longestCommand.Seconds():
 		return longestCommand
 	}

@@ -50,7 +50,7 @@ func newPlace(t *testing.T, files map[string]string) place {
 			t.Error(err)
 		}
 	})
-	return place{Workplace{Files: w, Env: command.Environment(os.Environ()), Ledger: NewLedger()}, t}
+	return place{Workplace{Files: w, Commands: Commands{Env: command.Environment(os.Environ(), nil, false)}, Ledger: NewLedger()}, t}
 }
 
 // do does a run of a tool to its end.
@@ -352,7 +352,7 @@ func TestCwd(t *testing.T) {
 }
 
 func TestBoundOfACommand(t *testing.T) {
-	w := Workplace{Timeout: time.Minute}
+	w := Workplace{Commands: Commands{Timeout: time.Minute}}
 	for _, test := range []struct {
 		raw  string
 		want time.Duration

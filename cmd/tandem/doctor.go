@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"syscall"
 	"time"
 
 	"tandem/agent/model"
@@ -87,14 +88,14 @@ func examine(ctx context.Context, dir string, getenv func(string) string) []chec
 		return append(files, check{"settings", checkMissing, err.Error(), "Mend what it names; nothing can start before."})
 	}
 	out := append(files, modelName(cfg.Model), modelKey(cfg.Model), modelServer(ctx, cfg.Model))
-	return append(out, tool("git", "git", "Changes are kept and taken back without it; it is used where it is there."),
+	return append(append(out, tool("git", "git", "Changes are kept and taken back without it; it is used where it is there."),
 		tool("search", "rg", "Searching works without ripgrep, only slower."),
-		sandbox(), stateFolder(server.StateFolder(getenv)), runtimeFolder(dir))
+		stateFolder(server.StateFolder(getenv)), runtimeFolder(dir)), confinement(ctx, dir, server.StateFolder(getenv), getenv, cfg.Commands)...)
 }
 
 func configFile(name, path string, getenv func(string) string) check {
 	c := check{Name: name, State: checkOK, Text: short(path)}
-	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 		c.Text = "no " + short(path) + " (none is needed)"
 	} else if err != nil {
 		c.State, c.Text = checkNote, err.Error()
@@ -214,12 +215,6 @@ func tool(name, program, without string) check {
 		return check{name, checkNote, program + " is not installed", without}
 	}
 	return check{Name: name, State: checkOK, Text: path}
-}
-
-// sandbox tells the truth: there is none yet.
-func sandbox() check {
-	return check{"sandbox", checkNote, "commands are not sandboxed yet on this system",
-		"They run with your rights; run Tandem in a container where that is too much."}
 }
 
 func stateFolder(dir string) check {

@@ -332,7 +332,7 @@ func TestARunWithoutAModelSaysWhatToDo(t *testing.T) {
 		t.Errorf("run: exit code %d", code)
 	}
 	code, out, _ := d.tandem("", "doctor")
-	contains(t, out, "✗ model      missing  no model is named", "sandbox    note", "✓ state      ok", "/v1 answers")
+	contains(t, out, "✗ model      missing  no model is named", "sandbox    ", "✓ state      ok", "/v1 answers")
 	if code != exitFailed {
 		t.Errorf("doctor: exit code %d", code)
 	}

@@ -25,17 +25,17 @@ type layer struct {
 // beside or above it.
 var layers = []layer{
 	{"cmd/tandem", []string{"server", "server/config", "server/daemon", "server/rpc", "agent/rehearsal", "agent/session", "agent/model", "agent/secret", "agent/secretfile", "agent/workspace",
-		"agent/command", "agent", "protocol", "testdata/rehearsals"}},
+		"agent/command", "agent/sandbox", "agent", "protocol", "testdata/rehearsals"}},
 
 	{"server", []string{"server/config", "server/daemon", "server/document", "server/face", "server/rpc", "agent/session", "agent/journal", "agent/model", "agent/secret", "agent/secretfile", "agent/tool", "agent/workspace",
-		"agent/blame", "agent/command", "agent/tripwire", "agent/scenario", "agent", "protocol"}},
+		"agent/blame", "agent/command", "agent/sandbox", "agent/tripwire", "agent/scenario", "agent", "protocol"}},
 	{"server/daemon", []string{"server/rpc", "protocol"}},
 	{"server/config", []string{"agent/secretfile", "agent/tripwire", "protocol"}},
 	{"server/document", []string{"protocol"}},
 	{"server/face", []string{"protocol"}},
 	{"server/rpc", []string{"protocol"}},
 
-	{"agent/session", []string{"agent/journal", "agent/model", "agent/secret", "agent/secretfile", "agent/tool", "agent/workspace", "agent/command", "agent/tripwire", "agent/scenario",
+	{"agent/session", []string{"agent/journal", "agent/model", "agent/secret", "agent/secretfile", "agent/tool", "agent/workspace", "agent/command", "agent/sandbox", "agent/tripwire", "agent/scenario",
 		"agent", "protocol"}},
 	{"agent/journal", nil},
 	{"agent/blame", nil},
@@ -44,7 +44,8 @@ var layers = []layer{
 	{"agent/secret", nil},
 	{"agent/tool", []string{"agent/patch"}},
 	{"agent/workspace", []string{"agent/patch"}},
-	{"agent/command", nil},
+	{"agent/command", []string{"agent/sandbox"}},
+	{"agent/sandbox", nil},
 	{"agent/tripwire", []string{"protocol"}},
 	{"agent/scenario", []string{"protocol"}},
 	{"agent/rehearsal", nil},

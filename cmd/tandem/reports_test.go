@@ -160,7 +160,7 @@ func childOf(t *testing.T, dir string) int {
 			if err != nil {
 				t.Fatal(err)
 			}
-			return pid
+			return fromOutside(pid, dir)
 		}
 		select {
 		case <-t.Context().Done():
@@ -168,6 +168,27 @@ func childOf(t *testing.T, dir string) int {
 		case <-time.After(5 * time.Millisecond):
 		}
 	}
+}
+
+// fromOutside is the pid by which a process that works in a folder is known here: a sandbox gives it another.
+func fromOutside(pid int, dir string) int {
+	found, _ := filepath.Glob("/proc/[0-9]*/cwd")
+	for _, link := range found {
+		status, err := os.ReadFile(filepath.Join(filepath.Dir(link), "status"))
+		at, gone := os.Readlink(link)
+		if err != nil || gone != nil || at != dir {
+			continue
+		}
+		_, pids, _ := strings.Cut(string(status), "NSpid:")
+		pids, _, _ = strings.Cut(pids, "\n")
+		names := strings.Fields(pids)
+		if len(names) > 1 && names[len(names)-1] == strconv.Itoa(pid) {
+			if outer, err := strconv.Atoi(filepath.Base(filepath.Dir(link))); err == nil {
+				return outer
+			}
+		}
+	}
+	return pid
 }
 
 // closedAs sees that a session lies on disk as one that a daemon has closed.

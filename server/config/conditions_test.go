@@ -176,7 +176,7 @@ func TestConditionsThatAreRefused(t *testing.T) {
 // schema cannot tell.
 func TestSchemaAndDaemonAgree(t *testing.T) {
 	schema := published(t)
-	for _, text := range []string{all, "{}", "model:\nautonomy:\n", "model: {name: a, base_url: '', idle_s: 5}\nautonomy: high\ncommands: {timeout_s: 7, network: true}\nsecrets: {files: [\"*.x\"], allow: []}\n", "tripwires: []\nwatches:\nscenarios: []\n"} {
+	for _, text := range []string{all, "{}", "model:\nautonomy:\n", "model: {name: a, base_url: '', idle_s: 5}\nautonomy: high\ncommands: {timeout_s: 7, network: true}\nsecrets: {files: [\"*.x\"], allow: []}\n", "commands: {network: true, sandbox: required, write: [/x], env: [A]}\n", "tripwires: []\nwatches:\nscenarios: []\n"} {
 		if err := valid(t, schema, text); err != nil {
 			t.Errorf("%s: the schema refuses it: %v", text, err)
 		}
@@ -189,7 +189,7 @@ func TestSchemaAndDaemonAgree(t *testing.T) {
 			t.Errorf("%s: the schema says %v", test.text, err)
 		}
 	}
-	for _, text := range []string{"nonsense: 1", "model: {nam: x}", "autonomy: wild", "commands: {timeout_s: -1}", "model: {idle_s: 43201}", "model: gpt", "model: {name: 5}", "[]", "commands: {network: 1}", "secrets: {files: x}"} {
+	for _, text := range []string{"nonsense: 1", "model: {nam: x}", "autonomy: wild", "commands: {timeout_s: -1}", "model: {idle_s: 43201}", "model: gpt", "model: {name: 5}", "[]", "commands: {network: 1}", "secrets: {files: x}", "commands: {sandbox: none}"} {
 		if valid(t, schema, text) == nil {
 			t.Errorf("%s: the schema takes it", text)
 		}

@@ -12,6 +12,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
+	"syscall"
 	"time"
 
 	"tandem/agent/secretfile"
@@ -53,6 +55,10 @@ type Commands struct {
 	TimeoutS int `json:"timeout_s"`
 	// Network lets every command use the network.
 	Network bool `json:"network"`
+	// Sandbox, Write and Env are the user's to say: by them a workspace would open what keeps it in.
+	Sandbox Sandbox  `json:"sandbox"`
+	Write   []string `json:"write"` // absolute paths
+	Env     []string `json:"env"`   // names
 }
 
 // Secrets say which files hold secrets, beside those that are known by their names.
@@ -74,6 +80,16 @@ type Checkpoints struct {
 	// kept all the same: clean paths, slash-separated.
 	Also []string `json:"also"`
 }
+
+// Sandbox says whether commands are confined; "" is SandboxAuto.
+type Sandbox string
+
+// The values of Sandbox.
+const (
+	SandboxAuto     Sandbox = "auto"     // where the system can
+	SandboxOff      Sandbox = "off"      // never
+	SandboxRequired Sandbox = "required" // where it cannot, no command runs
+)
 
 // Decisions say what makes a decision wait for the developer's word.
 type Decisions struct {
@@ -131,6 +147,9 @@ func Load(s Sources) (Config, error) {
 			return c, err
 		}
 	}
+	if err := c.Commands.places(s.Getenv("HOME")); err != nil {
+		return c, err
+	}
 	override(&c.Model.Name, s.Getenv("TANDEM_MODEL"))
 	override(&c.Model.BaseURL, s.Getenv("OPENAI_BASE_URL"))
 	c.Model.Key = s.Getenv("OPENAI_API_KEY")
@@ -150,6 +169,19 @@ func widens(user, now Config) error {
 	if window(now) < window(user) {
 		return fmt.Errorf(".tandem/config.yaml: decisions.window_s: a workspace can lengthen the time for a veto, not shorten it; set %d in the user's configuration", now.Decisions.WindowS)
 	}
+	for _, kept := range []struct {
+		key, why string
+		same     bool
+	}{
+		{"commands.sandbox", "it keeps the workspace's own commands in", now.Commands.Sandbox == user.Commands.Sandbox},
+		{"commands.write", "it opens what is yours to the workspace's commands", slices.Equal(now.Commands.Write, user.Commands.Write)},
+		{"commands.env", "it hands variables of yours to the workspace's commands", slices.Equal(now.Commands.Env, user.Commands.Env)},
+		{"secrets.allow", "it says which files are touched without your leave", slices.Equal(now.Secrets.Allow, user.Secrets.Allow)},
+	} {
+		if !kept.same {
+			return fmt.Errorf(".tandem/config.yaml: %s can be set in the user's configuration only, because %s", kept.key, kept.why)
+		}
+	}
 	return nil
 }
 
@@ -164,6 +196,20 @@ func window(c Config) int { return cmp.Or(c.Decisions.WindowS, usualWindow) }
 // usualWindow is the window where nothing is set, as the core has it.
 const usualWindow = 10
 
+// places makes the paths of Write absolute.
+func (c *Commands) places(home string) error {
+	for i, path := range c.Write {
+		if rest, ok := strings.CutPrefix(path, "~/"); ok && home != "" {
+			path = filepath.Join(home, rest)
+		}
+		if !filepath.IsAbs(path) {
+			return fmt.Errorf("configuration: commands.write: %q is neither absolute nor begins with ~/", c.Write[i])
+		}
+		c.Write[i] = filepath.Clean(path)
+	}
+	return nil
+}
+
 func override(to *string, value string) {
 	if value != "" {
 		*to = value
@@ -173,7 +219,7 @@ func override(to *string, value string) {
 // read reads one file over c. Unknown keys are refused with their line.
 func read(path string, c *Config) error {
 	b, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) { // a sandbox keeps the place of a folder that is missing
 		return nil
 	}
 	if err != nil {
@@ -198,6 +244,7 @@ func (c *Config) over(b []byte) error {
 	next := *c
 	next.Tripwires, next.Watches, next.Scenarios, next.Decisions.Major, next.Secrets = nil, nil, nil, nil, Secrets{}
 	next.Checkpoints.Also = nil
+	next.Commands.Write, next.Commands.Env = slices.Clone(c.Commands.Write), slices.Clone(c.Commands.Env) // decoded into, and c keeps its own
 	if err := json.Unmarshal(checked, &next); err != nil {
 		return err
 	}

@@ -119,6 +119,29 @@ func TestWorkspaceCannotWidenWhatTheAgentMay(t *testing.T) {
 	}
 }
 
+// What keeps a workspace's commands in is the user's to say; what the user has said it may repeat.
+func TestWorkspaceCannotOpenItsSandbox(t *testing.T) {
+	user := "commands: {sandbox: required, write: [~/kept], env: [A_TOKEN]}\n"
+	for _, text := range []string{"commands: {sandbox: \"off\"}\n", "commands: {sandbox: auto}\n", "commands: {write: [/]}\n", "commands: {write: [~/kept, /etc]}\n",
+		"commands: {env: [\"*\"]}\n", "commands: {env: [A_TOKEN, B_TOKEN]}\n", "{\"commands\": {\"sandbox\": \"off\"}}"} {
+		for _, user := range []string{"", user} {
+			if _, err := Load(sources(t, user, text, map[string]string{"HOME": "/home/me"})); err == nil || !strings.Contains(err.Error(), "can be set in the user's configuration only") {
+				t.Errorf("%q over %q: %v", text, user, err)
+			}
+		}
+	}
+	got, err := Load(sources(t, user, "commands: {sandbox: required, network: true, env: [A_TOKEN]}\n", map[string]string{"HOME": "/home/me"}))
+	want := Commands{Network: true, Sandbox: SandboxRequired, Write: []string{"/home/me/kept"}, Env: []string{"A_TOKEN"}}
+	if err != nil || !reflect.DeepEqual(got.Commands, want) {
+		t.Errorf("%+v, %v", got.Commands, err)
+	}
+	for _, path := range []string{"relative", "~other/x", "~"} {
+		if _, err := Load(sources(t, "commands: {write: [\""+path+"\"]}\n", "", nil)); err == nil || !strings.Contains(err.Error(), "neither absolute nor begins with ~/") {
+			t.Errorf("%q: %v", path, err)
+		}
+	}
+}
+
 func TestRefusalsNameTheLine(t *testing.T) {
 	for _, test := range []struct{ text, says string }{
 		{"autonomy: high\nnonsense: 1\n", "line 2: nonsense: there is no such key; there are autonomy, checkpoints, commands, decisions, model, scenarios, secrets, signals, tripwires, watches"},
@@ -127,6 +150,8 @@ func TestRefusalsNameTheLine(t *testing.T) {
 		{"commands: {network: maybe}\n", "line 1: commands.network: true or false is wanted"},
 		{"secrets:\n  files: [ok, \"[a\"]\n", `line 2: secrets.files[1]: "[a" is no glob`},
 		{"secrets: {allow: x}\n", "line 1: secrets.allow: a list is wanted"},
+		{"commands: {sandbox: \"no\"}\n", `line 1: commands.sandbox: "no" is none of auto, off, required`},
+		{"commands:\n  write: /x\n", "line 2: commands.write: a list is wanted"},
 		{"model: {context: -1}\n", "line 1: model.context"},
 		{"model: {key: sk-1}\n", "line 1: model.key: a file is no place for a key"},
 		{"autonomy: wild\n", `line 1: autonomy: "wild" is none of close, balanced, high`},

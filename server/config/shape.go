@@ -46,6 +46,9 @@ var root = shape{value: section, what: "How Tandem is set up, for a user or a wo
 	"commands": {value: section, blank: true, what: "Bounds of what the agent runs.", keys: map[string]shape{
 		"timeout_s": {value: whole, blank: true, max: mostSeconds, what: "How long a command may run that names no bound, in seconds; 0 is the default."},
 		"network":   {value: boolean, blank: true, what: "Whether commands may use the network; false: a command that needs it is asked for."},
+		"sandbox":   {blank: true, words: []string{"auto", "off", "required"}, what: "Whether commands are confined: where the system can (auto), never, or else they are refused. In the user's file only."},
+		"write":     {value: list, blank: true, of: &shape{min: 1}, what: "Folders outside the workspace that commands may change, absolute or from ~/. In the user's file only."},
+		"env":       {value: list, blank: true, of: &shape{min: 1}, what: "Names of further variables that commands get, also of secrets; one that ends with * stands for all that begin so. In the user's file only."},
 	}},
 	"secrets": {value: section, blank: true, what: "Files that hold secrets: they are touched only where you allow it, for an operation or a session.", keys: map[string]shape{
 		"files": {value: list, blank: true, of: &shape{min: 1}, what: "Globs of more of them than those known by name, such as .env, *.pem and .ssh/."},

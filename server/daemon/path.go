@@ -75,6 +75,21 @@ func folders() ([]string, error) {
 	return []string{filepath.Join(runtime, "tandem"), temp}, nil
 }
 
+// Folders are the folders in which a daemon of this user may have its socket. Those that are missing are made, so that
+// nobody else makes them: whoever answers there is taken for a daemon.
+func Folders() ([]string, error) {
+	all, err := folders()
+	if err != nil {
+		return nil, err
+	}
+	for _, dir := range all {
+		if err := private(dir); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
 // private makes a folder that only its user can enter, or sees that it is one.
 func private(dir string) error {
 	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {

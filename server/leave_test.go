@@ -144,7 +144,8 @@ func TestTheNetworkIsAskedFor(t *testing.T) {
 
 // Which files hold secrets is the developer's to say.
 func TestSecretsOfTheConfiguration(t *testing.T) {
-	h := newHouse(t, map[string]string{".tandem/config.yaml": "secrets: {files: [plans.md], allow: [\"testdata/**\"]}\n", "plans.md": "hush\n", "testdata/server.pem": "open\n"})
+	h := newHouse(t, map[string]string{".tandem/config.yaml": "secrets: {files: [plans.md]}\n", "plans.md": "hush\n", "testdata/server.pem": "open\n"},
+		configured(t, "secrets: {allow: [\"testdata/**\"]}\n"))
 	h.model.will(work("read_file", `{"intent":"I read.","step":"s1","path":"testdata/server.pem"}`, "read_file", `{"intent":"I read.","step":"s1","path":"plans.md"}`))
 	p := h.client()
 	id := p.start(params{}).ID

@@ -389,3 +389,16 @@ func needsShell(t *testing.T) {
 		t.Skip("the command lines here are written for sh")
 	}
 }
+
+// configured is the variable of an environment in which the user's configuration is the text.
+func configured(t *testing.T, text string) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(dir, "tandem"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "tandem", "config.yaml"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return "XDG_CONFIG_HOME=" + dir
+}

@@ -71,7 +71,7 @@ type witness struct {
 }
 
 func newCrowd(t *testing.T, n uint64) *crowd {
-	c := &crowd{T: t, rnd: rand.New(rand.NewPCG(n, 1)), house: newHouse(t, randomFiles())}
+	c := &crowd{T: t, rnd: rand.New(rand.NewPCG(n, 1)), house: newHouse(t, randomFiles(), configured(t, "decisions: {window_s: 1}\n"))}
 	c.house.model.beyond = (&moody{rnd: rand.New(rand.NewPCG(n, 2)), left: 150}).reply
 	for i := range c.clients {
 		c.clients[i] = c.newRowdy()
@@ -84,7 +84,7 @@ func newCrowd(t *testing.T, n uint64) *crowd {
 // randomFiles are those of the hostile tests, with waits that pass soon.
 func randomFiles() map[string]string {
 	files := maps.Clone(hostileFiles)
-	files[".tandem/config.yaml"] += "model: {idle_s: 1}\ndecisions: {window_s: 1}\n"
+	files[".tandem/config.yaml"] += "model: {idle_s: 1}\n"
 	return files
 }
 

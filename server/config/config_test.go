@@ -109,7 +109,7 @@ func TestWorkspaceCannotWidenWhatTheAgentMay(t *testing.T) {
 	}{
 		{"", "autonomy: high\n", false}, {"autonomy: close\n", "autonomy: balanced\n", false}, {"autonomy: close\n", "autonomy: high\n", false},
 		{"", "autonomy: balanced\n", true}, {"", "autonomy: close\n", true}, {"autonomy: high\n", "autonomy: close\n", true}, {"autonomy: high\n", "autonomy: high\n", true},
-		{"", "decisions: {window_s: 1}\n", false}, {"decisions: {window_s: 60}\n", "decisions: {window_s: 30}\n", false},
+		{"", "secrets: {allow: [.env]}\n", false}, {"", "decisions: {window_s: 1}\n", false}, {"decisions: {window_s: 60}\n", "decisions: {window_s: 30}\n", false},
 		{"", "decisions: {window_s: 20}\n", true}, {"decisions: {window_s: 5}\n", "decisions: {window_s: 5}\n", true},
 	} {
 		_, err := Load(sources(t, c.user, c.workspace, nil))
@@ -237,7 +237,7 @@ func TestTimes(t *testing.T) {
 // Files with secrets are those of the user and those of the workspace; whether the network is open the
 // later says.
 func TestSecretsOfBothFilesCount(t *testing.T) {
-	c, err := Load(sources(t, "secrets: {files: [a, b]}\ncommands: {network: true}\n", "secrets: {files: [c], allow: [d]}\n", nil))
+	c, err := Load(sources(t, "secrets: {files: [a, b], allow: [d]}\ncommands: {network: true}\n", "secrets: {files: [c]}\n", nil))
 	if err != nil || !slices.Equal(c.Secrets.Files, []string{"a", "b", "c"}) || !slices.Equal(c.Secrets.Allow, []string{"d"}) || !c.Commands.Network {
 		t.Errorf("%+v, %v", c, err)
 	}

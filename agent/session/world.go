@@ -320,7 +320,7 @@ func (w Workplace) filter() func(piece []byte, last bool) []byte {
 
 // watched runs a command between two looks at the workspace and tells how these differ.
 func (w Workplace) watched(ctx context.Context, j Job, spec command.Spec) (agent.Outcome, workspace.Difference) {
-	before, err := w.Files.Snapshot(ctx, w.Also...)
+	before, err := w.Files.Glance(ctx, w.Also...)
 	if err == nil {
 		err = standStill(ctx, j.Freeze)
 	}

@@ -50,7 +50,10 @@ func BenchmarkTwoLooks(b *testing.B) {
 			var spent time.Duration
 			for i := 0; b.Loop(); i++ {
 				at := processorTime(b)
-				before := snap(b, w)
+				before, err := w.Glance(t0)
+				if err != nil {
+					b.Fatal(err)
+				}
 				spent += processorTime(b) - at
 				b.StopTimer()
 				write(b, filepath.Join(w.Dir(), hugeName(7)), fmt.Sprintf("package changed\n\nconst round = %d\n", i))

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path"
 	"runtime"
 	"slices"
@@ -60,6 +61,7 @@ type Snapshot struct {
 	exclude ignoreFile
 	index   *index
 	files   int
+	heard   uint64 // the reading of the vigil with which it began
 }
 
 // asked is what stands below one path that was asked for.
@@ -74,6 +76,9 @@ type folder struct {
 	above, here rules // that held outside it and in it
 	entries     []entry
 	shut        shut
+	// whole says that all of it was looked at and kept, and that the vigil hears of what happens in it.
+	whole        bool
+	names, files int // of it and what stands below it
 }
 
 // shut says why a folder was not looked into.
@@ -94,6 +99,9 @@ type entry struct {
 	stamp   stamp
 	image   *Image
 	blob    blob // where git has the content, and the image no digest
+	// again says that the next look has to see it whatever is heard: its content is to be kept yet, or it
+	// has another name by which it can be changed.
+	again bool
 }
 
 // Len is the number of files.
@@ -127,28 +135,39 @@ func (s stamp) youngest() int64 { return max(s.modified, s.changed) }
 // the last one. Files that vanish or cannot be read meanwhile are left out, or have no digest; so
 // are further paths that are not there.
 func (w *Workspace) Snapshot(ctx context.Context, also ...string) (*Snapshot, error) {
+	return w.look(ctx, also, false)
+}
+
+// Glance is a Snapshot that does not look where nothing has happened since the last one, as far as
+// the system tells. It may miss what a program has written into a file that it had mapped into its
+// memory: the next Snapshot sees that.
+func (w *Workspace) Glance(ctx context.Context, also ...string) (*Snapshot, error) {
+	return w.look(ctx, also, true)
+}
+
+func (w *Workspace) look(ctx context.Context, also []string, glance bool) (*Snapshot, error) {
 	if w.StoreGone() {
 		return nil, fmt.Errorf("take a snapshot of %s: keep content in %s: %w", w.dir, w.store.dir, errStoreGone)
 	}
-	s, err := w.snapshot(ctx, usualBounds, also)
+	s, err := w.snapshot(ctx, usualBounds, also, glance)
 	if err != nil {
 		return nil, fmt.Errorf("take a snapshot of %s: %w", w.dir, err)
 	}
 	return s, nil
 }
 
-func (w *Workspace) snapshot(ctx context.Context, b bounds, also []string) (*Snapshot, error) {
+func (w *Workspace) snapshot(ctx context.Context, b bounds, also []string, glance bool) (*Snapshot, error) {
 	last := w.last.Load()
 	if last == nil {
 		last = &Snapshot{}
 	}
 	now := time.Now()
-	next := &Snapshot{settled: now.Add(-clockGrain).UnixNano(), index: last.index}
+	next := &Snapshot{settled: now.Add(-clockGrain).UnixNano(), index: last.index, heard: w.vigil.listen()}
 	var err error
 	if next.exclude, err = w.ignoreRules(".git/info/exclude", ".", last.exclude); err != nil {
 		return nil, err
 	}
-	s := &shot{w: w, last: last, next: next, bounds: b, crew: make(chan struct{}, min(runtime.NumCPU(), maxCrew)-1), end: now.Add(b.look), copied: now.Add(b.copying)}
+	s := &shot{w: w, glance: glance, last: last, next: next, bounds: b, crew: make(chan struct{}, min(runtime.NumCPU(), maxCrew)-1), end: now.Add(b.look), copied: now.Add(b.copying)}
 	s.left.Store(b.total)
 	s.index = sync.OnceValue(func() *index { // only when a file has moved
 		next.index = w.gitIndex(last.index)
@@ -167,6 +186,7 @@ func (w *Workspace) snapshot(ctx context.Context, b bounds, also []string) (*Sna
 // shot is a snapshot while it is taken.
 type shot struct {
 	w          *Workspace
+	glance     bool
 	last, next *Snapshot
 	bounds
 	names, files atomic.Int64  // that were looked at
@@ -247,10 +267,16 @@ func (s *shot) folder(ctx context.Context, dir string, above rules, was *folder,
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
+	if s.glance && !further && was != nil && was.whole && was.above.is(above) && s.w.vigil.quiet(dir, s.last.heard) {
+		s.names.Add(int64(was.names))
+		s.files.Add(int64(was.files))
+		return was, nil
+	}
 	if s.names.Load() >= int64(s.most) || time.Now().After(s.end) {
 		return &folder{shut: beyond}, nil
 	}
-	list, err := s.w.entries(dir)
+	now := &folder{above: above}
+	list, err := s.w.entriesOf(dir, func(f *os.File) { now.whole = s.w.vigil.over(f, dir) })
 	if errors.Is(err, fs.ErrPermission) {
 		return &folder{shut: denied}, nil
 	}
@@ -258,7 +284,7 @@ func (s *shot) folder(ctx context.Context, dir string, above rules, was *folder,
 		return nil, err
 	}
 	s.names.Add(int64(len(list)))
-	now := &folder{above: above, entries: make([]entry, 0, len(list))}
+	now.entries, now.names = make([]entry, 0, len(list)), len(list)
 	if now.here, err = s.rules(dir, list, above, was, further); err != nil {
 		return nil, err
 	}
@@ -271,10 +297,29 @@ func (s *shot) folder(ctx context.Context, dir string, above rules, was *folder,
 	if err := s.within(ctx, &p); err != nil {
 		return nil, err
 	}
-	if p.same && was.shut == lookedInto && was.above.is(above) && slices.Equal(was.entries, now.entries) {
+	now.sum()
+	if p.same && was.whole == now.whole && was.shut == lookedInto && was.above.is(above) && slices.Equal(was.entries, now.entries) {
 		return was, nil
 	}
 	return now, nil
+}
+
+// sum adds what stands below a folder.
+func (f *folder) sum() {
+	for i := range f.entries {
+		switch e := &f.entries[i]; {
+		case e.ignored:
+		case e.dir:
+			below := e.folder
+			f.whole = f.whole && below != nil && below.whole
+			if below != nil {
+				f.names, f.files = f.names+below.names, f.files+below.files
+			}
+		default:
+			f.files++
+			f.whole = f.whole && !e.again
+		}
+	}
 }
 
 // pass is a folder while it is looked into.
@@ -381,12 +426,13 @@ func (s *shot) file(dir string, e *entry, info fs.FileInfo, was *entry) error {
 	s.files.Add(1)
 	e.stamp = stampOf(info)
 	if s.trusts(was, e.stamp) && (was.image.Digest != "" || was.blob != blob{} || !s.mayKeep(info)) {
-		e.image, e.blob = was.image, was.blob
+		e.image, e.blob, e.again = was.image, was.blob, was.again
 		return nil
 	}
 	if err := s.picture(path.Join(dir, e.name), e, info); err != nil {
 		return err
 	}
+	e.again = e.again || manyNamed(info)
 	if was != nil && was.image != nil && *was.image == *e.image {
 		e.image = was.image
 	}
@@ -420,13 +466,14 @@ func (s *shot) picture(name string, e *entry, info fs.FileInfo) error {
 			return nil
 		}
 	}
-	if !s.mayKeep(info) {
+	if e.again = info.Mode().IsRegular() && info.Size() <= s.perFile; !s.mayKeep(info) {
 		return nil
 	}
 	f, err := s.w.fetch(name)
 	if err != nil {
 		return nil // it has vanished, or may not be read
 	}
+	e.again = false
 	s.left.Add(-int64(len(f.data)))
 	e.image = &Image{Size: int64(len(f.data)), Mode: f.info.Mode()}
 	e.image.Digest, err = s.w.store.put(f.data, false)

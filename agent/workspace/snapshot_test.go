@@ -247,7 +247,7 @@ func TestSnapshotTellsWhatItDidNotSee(t *testing.T) {
 	w, _ := open(t, Options{})
 	lay(t, w, map[string]string{"a/1": "1", "a/2": "2", "b/1": "1", "b/deep/1": "1"})
 	few := func(b bounds) *Snapshot {
-		s, err := w.snapshot(t0, b, nil)
+		s, err := w.snapshot(t0, b, nil, false)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -277,7 +277,7 @@ func TestSnapshotGoesOnKeepingWhereItHadNoRoom(t *testing.T) {
 	bound := usualBounds
 	bound.total, bound.perFile = 5, 5
 	for i, want := range []int{1, 2, 2} {
-		s, err := w.snapshot(t0, bound, nil)
+		s, err := w.snapshot(t0, bound, nil, false)
 		if err != nil || len(keptIn(t, w)) != want {
 			t.Errorf("look %d: %d contents, want %d, %v", i, len(keptIn(t, w)), want, err)
 		}

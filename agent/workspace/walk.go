@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path"
 	"slices"
 	"strings"
@@ -202,6 +203,11 @@ func (k *walker) folder(ctx context.Context, dir string, above rules) error {
 // entries are what stands in a folder, in order. One that has vanished is empty; one that may not
 // be read is fs.ErrPermission.
 func (w *Workspace) entries(dir string) ([]fs.DirEntry, error) {
+	return w.entriesOf(dir, func(*os.File) {})
+}
+
+// entriesOf is entries, with a look at the open folder before they are read.
+func (w *Workspace) entriesOf(dir string, opened func(*os.File)) ([]fs.DirEntry, error) {
 	f, err := w.root.Open(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -210,6 +216,7 @@ func (w *Workspace) entries(dir string) ([]fs.DirEntry, error) {
 		return nil, w.confined(dir, err)
 	}
 	defer f.Close()
+	opened(f)
 	entries, err := f.ReadDir(-1)
 	if err != nil {
 		return nil, fmt.Errorf("list %s: %w", dir, err)

@@ -92,6 +92,7 @@ type Workspace struct {
 	apply   func(ctx context.Context, path string, version int32, old, new string) (string, error)
 	secret  func(path string) bool
 	clean   func(text string) string
+	vigil   *vigil
 	// seen holds, by path, the digest of what the agent last saw. Reads run side by side,
 	// so it is a concurrent map; each key is written by itself, no invariant spans two.
 	seen sync.Map
@@ -122,13 +123,13 @@ func Open(dir string, o Options) (*Workspace, error) {
 	if w.clean == nil {
 		w.clean = func(text string) string { return text }
 	}
-	if o.Store == "" {
-		return w, nil
+	if o.Store != "" {
+		if w.store, err = OpenStore(o.Store); err != nil {
+			root.Close()
+			return nil, err
+		}
 	}
-	if w.store, err = OpenStore(o.Store); err != nil {
-		root.Close()
-		return nil, err
-	}
+	w.vigil = newVigil(abs)
 	return w, nil
 }
 
@@ -154,7 +155,7 @@ func (w *Workspace) holdsSecrets(name string) bool { return w.secret != nil && w
 
 // Close gives the workspace's handles back. What is open from it stays usable.
 func (w *Workspace) Close() error {
-	return errors.Join(w.store.Close(), w.root.Close())
+	return errors.Join(w.vigil.close(), w.store.Close(), w.root.Close())
 }
 
 // Dir is the absolute path of the workspace, with links resolved.

@@ -35,14 +35,15 @@ func newRealHouse(t *testing.T, files map[string]string) (*house, func() *peer) 
 // served serves the house anew on a socket, and gives what connects a client, and the socket's address.
 func (h *house) served(t *testing.T) (connect func() *peer, address string) {
 	t.Helper()
-	h.Registry = NewRegistry(h.opts)
+	registry := NewRegistry(h.opts)
+	h.Registry = registry
 	l, err := net.Listen("unix", filepath.Join(t.TempDir(), "s"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	served := make(chan error, 1)
-	go func() { served <- h.ServeAll(ctx, l, time.Minute, time.Hour) }()
+	go func() { served <- registry.ServeAll(ctx, l, time.Minute, time.Hour) }()
 	t.Cleanup(func() {
 		cancel()
 		if err := <-served; err != nil {

@@ -618,6 +618,7 @@ func TestReportRateLimits(t *testing.T) {
 				}
 				p.untilHas(protocol.NoteModeChanged, "it is asked again in")
 				time.Sleep(time.Minute)
+				synctest.Wait()
 				if took := again.Sub(refused); len(a.asked()) < 2 || took < test.least || took > 2*test.least+2*time.Second {
 					t.Errorf("it was asked again after %v, want %v", took, test.least)
 				}

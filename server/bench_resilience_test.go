@@ -32,7 +32,7 @@ func newGrove(b *testing.B) *grove {
 
 // line is the command line.
 func (g *grove) line() string {
-	return fmt.Sprintf("sleep 1000 & a=$!; setsid sleep 1000 & echo $$ $a $! > %s.new; mv %s.new %s; wait", g.pids, g.pids, g.pids)
+	return fmt.Sprintf("sleep 1000 & a=$!; setsid sleep 1000 & echo $$ $a $! > %[1]s.new; mv %[1]s.new %[1]s; wait", shellWord(g.pids))
 }
 
 // grown waits for the whole tree and gives its processes.

@@ -218,7 +218,7 @@ func TestVerifiedSteps(t *testing.T) {
 func TestPauseFreezesARealCommand(t *testing.T) {
 	h, connect := newRealHouse(t, nil)
 	outside := t.TempDir()
-	h.model.will(work(runs("touch "+outside+"/begun; while [ ! -e "+outside+"/go ]; do sleep 0.02; done; echo it is over")...), says("Done."))
+	h.model.will(work(runs("cd "+shellWord(outside)+"; touch begun; while [ ! -e go ]; do sleep 0.02; done; echo it is over")...), says("Done."))
 	p := connect()
 	id := p.start(params{}).ID
 	op := p.runs(outside)

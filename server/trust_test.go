@@ -39,16 +39,19 @@ func (p *peer) trusted(id string) bool {
 func birds(t *testing.T) (bin, sung string) {
 	bin, sung = t.TempDir(), filepath.Join(t.TempDir(), "sung")
 	for _, name := range []string{"git", "gpg", "ssh"} {
-		if err := os.WriteFile(filepath.Join(bin, name), []byte("#!/bin/sh\necho "+name+" >> "+sung+"\n"), 0o755); err != nil {
+		if err := os.WriteFile(filepath.Join(bin, name), []byte("#!/bin/sh\necho "+name+" >> "+shellWord(sung)+"\n"), 0o755); err != nil {
 			t.Fatal(err)
 		}
 	}
 	return bin, sung
 }
 
+// quoted is a path as one word for sh, whatever folder the tests run in.
+func quoted(path string) string { return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'" }
+
 // hostile is a repository that tries to have something run, by whoever looks at it.
 func hostile(sung string) map[string]string {
-	touch := func(what string) string { return "echo " + what + " >> " + sung }
+	touch := func(what string) string { return "echo " + what + " >> " + shellWord(sung) }
 	return map[string]string{
 		".git/HEAD": "ref: refs/heads/main\n",
 		".git/config": fmt.Sprintf("[core]\n\tfsmonitor = %q\n\thooksPath = hooks\n\tpager = %q\n\tsshCommand = %q\n[diff]\n\texternal = %q\n[filter \"x\"]\n\tclean = %q\n\tsmudge = %q\n\tprocess = %q\n[alias]\n\tstatus = !%s\n",

@@ -484,11 +484,14 @@ func kill9(t *testing.T, cmd *exec.Cmd) {
 	}
 }
 
+// shellWord is a path as one word for sh, whatever folder the tests run in.
+func shellWord(path string) string { return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'" }
+
 func daemonTree(t *testing.T) (*exec.Cmd, []int) {
 	t.Helper()
 	dir := t.TempDir()
 	word := fifo(t, dir)
-	d := daemon(t, "cd "+dir+"\n"+tree)
+	d := daemon(t, "cd "+shellWord(dir)+"\n"+tree)
 	pids := make([]int, 4)
 	for i := range pids {
 		pids[i] = atoi(t, word())

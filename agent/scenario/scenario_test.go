@@ -331,7 +331,7 @@ func TestCopyReachesNoLiveFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := Scenario{Name: "s", Inputs: []string{"in.txt"}, Outputs: []string{"made.txt", "in.txt"}, Run: `
-		test "$(basename "$PWD")" = "$(basename ` + p.Dir + `)" || exit 9
+		test "$(basename "$PWD")" = "$(basename ` + shellWord(p.Dir) + `)" || exit 9
 		test -e .git && exit 8
 		test "$(cat out/shared)" = shared || exit 7
 		for f in in.txt code.sh node_modules/.cache/x rel/a abs/a lib/up hard; do echo changed > $f; done
@@ -354,6 +354,9 @@ func TestCopyReachesNoLiveFile(t *testing.T) {
 	}
 	expect(t, "the workspace after a run", p.all(t), before)
 }
+
+// shellWord is a path as one word for sh, whatever folder the tests run in.
+func shellWord(path string) string { return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'" }
 
 // all is every file of the workspace with its content.
 func (p *Place) all(t testing.TB) []string {

@@ -22,7 +22,7 @@ func TestPauseInACheck(t *testing.T) {
 	if err := syscall.Mkfifo(begun, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	conditions, err := tripwire.Compile([]tripwire.Spec{{Name: "tests", Command: &tripwire.Command{Run: "echo > " + begun + "; exec sleep 100", TimeoutS: 1}}})
+	conditions, err := tripwire.Compile([]tripwire.Spec{{Name: "tests", Command: &tripwire.Command{Run: "echo > " + shellWord(begun) + "; exec sleep 100", TimeoutS: 1}}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -205,13 +205,16 @@ func TestCommandIsFrozenBeforeItBegins(t *testing.T) {
 	}
 }
 
+// shellWord is a path as one word for sh, whatever folder the tests run in.
+func shellWord(path string) string { return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'" }
+
 func TestCommandIsFrozenAndThawed(t *testing.T) {
 	if runtime.GOOS != "linux" && runtime.GOOS != "darwin" {
 		t.Skip("commands cannot be frozen here")
 	}
 	p := newPlace(t, nil)
 	out := filepath.Join(t.TempDir(), "out")
-	ended, freeze := p.begun(t.Context(), fmt.Sprintf("while [ ! -e %s.stop ]; do echo . >> %s; done", out, out))
+	ended, freeze := p.begun(t.Context(), fmt.Sprintf("while [ ! -e %s ]; do echo . >> %s; done", shellWord(out+".stop"), shellWord(out)))
 	size := func() int64 {
 		info, err := os.Stat(out)
 		if err != nil {
@@ -249,7 +252,7 @@ func TestCommandIsFrozenAndThawed(t *testing.T) {
 func TestOutputIsStreamed(t *testing.T) {
 	p := newPlace(t, nil)
 	gate := filepath.Join(t.TempDir(), "gate")
-	ended, _ := p.begun(t.Context(), fmt.Sprintf("while [ ! -e %s ]; do sleep 0.02; done; echo last", gate))
+	ended, _ := p.begun(t.Context(), fmt.Sprintf("while [ ! -e %s ]; do sleep 0.02; done; echo last", shellWord(gate)))
 	if err := os.WriteFile(gate, nil, 0o600); err != nil { // it said «ready» while it ran
 		t.Fatal(err)
 	}
@@ -295,7 +298,7 @@ func TestManyChangedFilesAreCounted(t *testing.T) {
 func TestBackgroundCommandIsNotBlamed(t *testing.T) {
 	p := newPlace(t, map[string]string{"shared.txt": "one\n", "tool.txt": "old\n", "moved.txt": "m\n"})
 	gate := filepath.Join(t.TempDir(), "gate")
-	ended, _ := p.begun(t.Context(), fmt.Sprintf("while [ ! -e %s ]; do sleep 0.02; done; echo own > own.txt; echo three >> shared.txt", gate))
+	ended, _ := p.begun(t.Context(), fmt.Sprintf("while [ ! -e %s ]; do sleep 0.02; done; echo own > own.txt; echo three >> shared.txt", shellWord(gate)))
 	written := p.do("write_file", `{"path":"tool.txt","content":"new\n"}`)
 	for _, o := range []agent.Outcome{written,
 		p.do("edit_file", `{"path":"shared.txt","edits":[{"old":"one","new":"one\ntwo"}]}`),

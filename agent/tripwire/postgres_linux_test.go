@@ -53,7 +53,7 @@ func postgres(t *testing.T) string {
 		t.Fatalf("%v: %s", err, out)
 	}
 	serve(t, exec.Command(filepath.Join(filepath.Dir(initdb), "postgres"), "-D", data, "-k", dir, "-c", "listen_addresses=", "-c", "fsync=off"), as)
-	return "postgres://me@/postgres?host=" + url.QueryEscape(dir)
+	return "postgres://me@/postgres?host=" + strings.ReplaceAll(url.QueryEscape(dir), "+", "%20") // libpq takes a + for itself
 }
 
 // owner is as whom the server runs: it refuses root.

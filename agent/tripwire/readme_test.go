@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net/url"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -113,8 +114,8 @@ func said(env Env, findings []Finding) string {
 	for _, f := range Tripped(findings) {
 		for _, fact := range f.Facts {
 			fmt.Fprintf(&b, "%s\n  expected %s, observed %s", fact.Text, fact.Source.Expected, fact.Source.Observed)
-			if path, ok := strings.CutPrefix(fact.Source.URI, "file://"+filepath.ToSlash(env.Dir)+"/"); ok {
-				fmt.Fprintf(&b, ", in %s", path)
+			if u, err := url.Parse(fact.Source.URI); err == nil && u.Scheme == "file" {
+				fmt.Fprintf(&b, ", in %s", strings.TrimPrefix(u.Path, filepath.ToSlash(env.Dir)+"/"))
 			}
 			if r := fact.Source.Range; r != nil {
 				fmt.Fprintf(&b, " line %d", r.Start.Line+1)

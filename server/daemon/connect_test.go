@@ -93,7 +93,7 @@ func TestSpawn(t *testing.T) {
 	defer syscall.Close(inherited)
 	start, starts := spawner(t, mustPath(t, work))
 	conn := connect(t, work, start)
-	who := strings.Fields(ask(t, conn, "who"))
+	who := strings.Split(strings.TrimSpace(ask(t, conn, "who")), "\t")
 	quit(t, conn)
 	if *starts != 1 || who[0] != who[1] {
 		t.Errorf("%d starts; pid and session: %v", *starts, who[:2])

@@ -67,7 +67,7 @@ func talk(conn net.Conn, l net.Listener) {
 				to, _ := os.Readlink(filepath.Join("/dev/fd", f.Name()))
 				names = append(names, f.Name()+"="+to)
 			}
-			fmt.Fprintln(conn, os.Getpid(), session, strings.Join(names, " "))
+			fmt.Fprintf(conn, "%d\t%d\t%s\n", os.Getpid(), session, strings.Join(names, "\t"))
 		default:
 			fmt.Fprintln(conn, lines.Text())
 		}

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -62,11 +63,17 @@ func (j *jail) path(name string) string { return filepath.Join(j.root, name) }
 
 // policy is that of a workspace whose home is not the system's temporary folder, in which the tests are.
 func (j *jail) policy() sandbox.Policy {
-	house := sandbox.House{Dir: j.work, Getenv: j.getenv, Own: []string{j.path("state"), j.path("config/tandem"), j.path("run")}, Scratch: j.path("state/tmp")}
-	p := house.Policy(j.m)
-	p.Write = slices.DeleteFunc(p.Write, func(path string) bool { return path == "/tmp" })
+	p := j.house().Policy(j.m)
+	p.Write = slices.DeleteFunc(p.Write, isTemporary)
 	p.Network = j.network
 	return p
+}
+
+// isTemporary says that a path is the system's temporary folder, in which the jails are.
+func isTemporary(path string) bool { return path == "/tmp" }
+
+func (j *jail) house() sandbox.House {
+	return sandbox.House{Dir: j.work, Getenv: j.getenv, Own: []string{j.path("state"), j.path("config/tandem"), j.path("run")}, Scratch: j.path("state/tmp")}
 }
 
 func (j *jail) getenv(name string) string {
@@ -75,8 +82,13 @@ func (j *jail) getenv(name string) string {
 
 func (j *jail) start(line string) *Command {
 	j.t.Helper()
+	return j.startIn(j.policy(), line)
+}
+
+func (j *jail) startIn(p sandbox.Policy, line string) *Command {
+	j.t.Helper()
 	env := Environment([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + j.path("home"), "TMPDIR=" + j.path("home/tmp"), "R=" + j.root, fmt.Sprint("DAEMON=", os.Getpid())}, []string{"R", "DAEMON"}, false)
-	return start(j.t, Spec{Line: line, Dir: j.work, Env: env, Sandbox: j.policy()}, nil)
+	return start(j.t, Spec{Line: line, Dir: j.work, Env: env, Sandbox: p}, nil)
 }
 
 func (j *jail) run(line string) Result {
@@ -334,17 +346,67 @@ func TestGitGoesOn(t *testing.T) {
 // A .git file that names a folder of the developer's does not open it.
 func TestAForgedWorktree(t *testing.T) {
 	for _, m := range mechanisms(t) {
-		j := newJail(t, m)
-		if err := os.RemoveAll(filepath.Join(j.work, ".git")); err != nil {
-			t.Fatal(err)
+		for name, files := range map[string]map[string]string{
+			"elsewhere":        {".git": "gitdir: $R/home/elsewhere"},
+			"the folder above": {".git": "gitdir: own", "own/gitdir": "../.git", "own/commondir": "../.."},
+			"a link":           {".git": "gitdir: l/worktrees/a", "own/worktrees/a/gitdir": "$R/home/work/.git", "own/worktrees/a/commondir": "$R/home/work/l"},
+		} {
+			j := newJail(t, m)
+			if err := errors.Join(os.RemoveAll(filepath.Join(j.work, ".git")), os.Symlink("own", filepath.Join(j.work, "l"))); err != nil {
+				t.Fatal(err)
+			}
+			for file, text := range files {
+				file = filepath.Join(j.work, file)
+				if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, []byte(strings.ReplaceAll(text, "$R", j.root)), 0o600)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if slices.ContainsFunc(j.policy().Write, func(path string) bool {
+				return strings.HasPrefix(path, j.work+"/") || !strings.HasPrefix(path, j.path("home/")) && path != "/var/tmp"
+			}) {
+				t.Errorf("%s, %s: the policy opens %q", m, name, j.policy().Write)
+			}
+			if r := j.run(`echo x > ../elsewhere/kept`); r.ExitCode == 0 {
+				t.Errorf("%s, %s: the folder was opened", m, name)
+			}
+			j.unharmed()
 		}
-		if err := os.WriteFile(filepath.Join(j.work, ".git"), []byte("gitdir: "+j.path("home/elsewhere")), 0o600); err != nil {
-			t.Fatal(err)
+	}
+}
+
+// What was writable when a session began stays the only thing that is: a command that puts a link in its place opens
+// nothing to the next one.
+func TestALinkInPlaceOfWhatIsWritable(t *testing.T) {
+	swaps := map[string]string{
+		"git":   `mv .git old; ln -s ../elsewhere .git; true`,
+		"cache": `mv $R/home/tmp/x $R/home/tmp/y && mkdir $R/home/tmp/x && ln -s $R/home/elsewhere $R/home/tmp/x/cache`,
+		"new":   `ln -s $R/home/elsewhere $R/home/tmp/new`,
+		"none":  `ln -s $R/home/elsewhere/none $R/home/tmp/new`,
+	}
+	for _, m := range mechanisms(t) {
+		for name, swap := range swaps {
+			t.Run(string(m)+"/"+name, func(t *testing.T) {
+				j := newJail(t, m)
+				if err := os.MkdirAll(j.path("home/tmp/x/cache"), 0o700); err != nil {
+					t.Fatal(err)
+				}
+				house := j.house()
+				house.Write = []string{j.path("home/tmp/x/cache"), j.path("home/tmp/new")}
+				p := house.Policy(m)
+				p.Write = slices.DeleteFunc(p.Write, isTemporary)
+				if r := await(t, j.startIn(p, swap)); r.ExitCode != 0 {
+					t.Fatalf("the link was not made: %s", r.Output)
+				}
+				later := house.Policy(m) // of the next session
+				later.Write = slices.DeleteFunc(later.Write, isTemporary)
+				for _, p := range []sandbox.Policy{p, later} {
+					if r := await(t, j.startIn(p, `echo fine; echo x > ../elsewhere/kept; mkdir ../elsewhere/none`)); r.ExitCode == 0 || !strings.Contains(r.Output, "fine") {
+						t.Errorf("what the link leads to was opened, or no command runs any more: %+v", r)
+					}
+				}
+				j.unharmed()
+			})
 		}
-		if r := j.run(`echo x > ../elsewhere/kept`); r.ExitCode == 0 {
-			t.Errorf("%s: the folder was opened", m)
-		}
-		j.unharmed()
 	}
 }
 

@@ -120,10 +120,11 @@ func restrict(handled uint64, granted []string) error {
 	return nil
 }
 
-// grant gives the rights to write at and below a path. One that has gone needs none.
+// grant gives the rights to write at and below a path. One that has gone needs none; nor does one in whose place there is
+// a link by now.
 func grant(set int, path string) error {
-	fd, err := unix.Open(path, unix.O_PATH|unix.O_CLOEXEC, 0)
-	if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.EACCES) {
+	fd, err := unix.Openat2(unix.AT_FDCWD, path, &unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_SYMLINKS})
+	if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.EACCES) || errors.Is(err, unix.ELOOP) {
 		return nil
 	}
 	if err != nil {
@@ -156,9 +157,9 @@ func (p Policy) granted() []string {
 		}
 	}
 	if p.Scratch != "" {
-		out = append(out, p.Scratch)
+		out = append(out, resolve(p.Scratch))
 	}
-	return append(out, "/dev/shm")
+	return append(out, resolve("/dev/shm"))
 }
 
 // holes are the hidden paths, those that are not there with them: they must not be made either.

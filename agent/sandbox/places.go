@@ -26,7 +26,7 @@ func (h House) Policy(m Mechanism) Policy {
 		return Policy{}
 	}
 	git := gitFolders(h.Dir)
-	p := Policy{Mechanism: m, Root: h.Dir, Write: slices.Concat([]string{h.Dir}, Temporary(h.Getenv), Caches(h.Getenv), h.Write, git),
+	p := Policy{Mechanism: m, Root: h.Dir, Write: followed(slices.Concat([]string{h.Dir}, Temporary(h.Getenv), Caches(h.Getenv), h.Write, git)),
 		Hidden: h.Own, Secret: secrets(h.Getenv), Scratch: h.Scratch, Reserved: []string{filepath.Join(h.Dir, ".tandem")}}
 	for _, dir := range git {
 		p.Reserved = append(p.Reserved, filepath.Join(dir, "hooks"))
@@ -40,6 +40,38 @@ func (h House) Policy(m Mechanism) Policy {
 		}
 	}
 	return p
+}
+
+// followed are writable paths with their links followed. A link that stands where commands can write may be theirs, and
+// opens nothing.
+func followed(paths []string) []string {
+	var out, linked []string
+	for _, path := range paths {
+		if path = filepath.Clean(path); resolve(path) == path {
+			out = append(out, path)
+		} else {
+			linked = append(linked, path)
+		}
+	}
+	slices.SortFunc(linked, func(a, b string) int { return len(a) - len(b) })
+	for _, path := range linked {
+		if !reachable(path, out) {
+			out = append(out, resolve(path))
+		}
+	}
+	return out
+}
+
+// reachable says whether the way to a path leads through a folder in which commands can put something else.
+func reachable(path string, writable []string) bool {
+	for dir := filepath.Dir(path); ; dir = filepath.Dir(dir) {
+		if real := resolve(dir); slices.ContainsFunc(writable, func(w string) bool { return within(real, w) }) {
+			return true
+		}
+		if dir == filepath.Dir(dir) {
+			return false
+		}
+	}
 }
 
 // escapeGlob is a path in which nothing is a wildcard.
@@ -148,7 +180,8 @@ func secrets(getenv func(string) string) []string {
 }
 
 // gitFolders are the folders in which git keeps a workspace's history: its own, or that of the repository that it is a
-// worktree of. A .git file is data like any other: it is believed only where git itself points back to it.
+// worktree of. A .git file is data like any other: it is believed only where git itself points back to it, from the one
+// place where git does.
 func gitFolders(dir string) []string {
 	own := filepath.Join(dir, ".git")
 	info, err := os.Lstat(own)
@@ -165,7 +198,7 @@ func gitFolders(dir string) []string {
 		return nil
 	}
 	common := named(filepath.Join(tree, "commondir"), "", tree)
-	if common == "" || !within(tree, common) {
+	if common == "" || resolve(tree) != tree || filepath.Dir(tree) != filepath.Join(common, "worktrees") {
 		return nil
 	}
 	return []string{common}

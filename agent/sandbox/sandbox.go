@@ -29,7 +29,8 @@ type Policy struct {
 	Mechanism Mechanism `json:",omitempty"`
 	// Root is the workspace: its sockets stay reachable. It is writable only if Write names it.
 	Root string `json:",omitempty"`
-	// Write are folders and files that may be changed, with all that is below.
+	// Write are folders and files that may be changed, with all that is below. One that is reached through a link is
+	// passed over: a command could have put the link there, and House.Policy has followed those of the developer.
 	Write []string `json:",omitempty"`
 	// ReadOnly are paths below them that stay as they are, where the mechanism can hold that.
 	ReadOnly []string `json:",omitempty"`
@@ -91,7 +92,11 @@ func (p Policy) rules() []rule {
 	add := func(r right, paths []string) {
 		for _, path := range paths {
 			real := resolve(path)
-			if info, err := os.Lstat(real); err == nil {
+			info, err := os.Lstat(real)
+			if r == write && (real != filepath.Clean(path) || err == nil && info.Mode()&os.ModeSymlink != 0) {
+				continue
+			}
+			if err == nil {
 				said[real] = rule{real, r, info.IsDir()}
 			}
 		}
@@ -105,7 +110,23 @@ func (p Policy) rules() []rule {
 	add(hidden, p.Hidden)
 	out := slices.Collect(maps.Values(said))
 	slices.SortFunc(out, func(a, b rule) int { return strings.Compare(a.path, b.path) })
-	return out
+	return slices.DeleteFunc(slices.Clone(out), func(r rule) bool { return r.right == write && covered(r.path, out) })
+}
+
+// covered says whether a writable path lies in another, so that commands can put something else in its place at any
+// time, and nothing has to be said of it. Where something below it is kept it is said all the same: it stays in its place then.
+func covered(path string, said []rule) bool {
+	above := rule{right: readOnly}
+	for _, r := range said {
+		switch {
+		case r.path == path:
+		case within(r.path, path):
+			return false
+		case within(path, r.path) && len(r.path) > len(above.path):
+			above = r
+		}
+	}
+	return above.right == write
 }
 
 // resolve follows the links of a path as far as there is something.

@@ -68,7 +68,9 @@ func (c Commands) spec(line, dir string, network bool) (command.Spec, error) {
 	}
 	s := command.Spec{Line: line, Dir: dir, Env: c.Env, Timeout: c.Timeout, Sandbox: c.Sandbox}
 	if inside, err := filepath.Rel(s.Sandbox.Root, dir); err != nil || !filepath.IsLocal(inside) {
-		s.Sandbox.Write = append(slices.Clip(s.Sandbox.Write), dir)
+		if above, err := filepath.EvalSymlinks(filepath.Dir(dir)); err == nil { // the copy itself is no link, or is none any more
+			s.Sandbox.Write = append(slices.Clip(s.Sandbox.Write), filepath.Join(above, filepath.Base(dir)))
+		}
 	}
 	if network {
 		s.Env, s.Sandbox.Network = c.NetworkEnv, true

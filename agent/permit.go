@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -55,6 +56,9 @@ func (m *moment) withhold(c Call, needs []Need) {
 	case !m.Started.Trusted:
 		m.refuseCall(c, untrustedNeeds(needs))
 		return
+	case len(commandLine(c)) > mostAsked:
+		m.withoutLeave(c, tooLongToAsk())
+		return
 	case m.Mode == protocol.Paused && !m.holdsForPause(c) && !m.inPause(c):
 		m.say(Cancelled{Op: c.Op.ID, At: m.at, By: protocol.CancelledBy{Kind: protocol.ByPause, ID: m.Pause.ID}})
 		return
@@ -68,7 +72,7 @@ func (m *moment) withhold(c Call, needs []Need) {
 // permission is the decision that asks for leave.
 func (s State) permission(c Call, needs []Need) protocol.Decision {
 	d := protocol.Decision{ID: s.nextDecision(), StepID: c.Op.StepID, Kind: protocol.Permission, Summary: wish(c, needs),
-		Rationale: joined(c.Op.Intent, needWords(needs)), Significance: protocol.Major, Status: protocol.DecisionOpen, Holds: []string{c.Op.ID},
+		Rationale: joined(wholeCommand(c), joined(c.Op.Intent, needWords(needs))), Significance: protocol.Major, Status: protocol.DecisionOpen, Holds: []string{c.Op.ID},
 		Alternatives: []protocol.Alternative{
 			{ID: allowOnce, Title: "allow once", Consequence: "this operation alone"},
 			{ID: allowSession, Title: "allow for this session", Consequence: sessionWords(needs)},
@@ -161,7 +165,12 @@ func (m *moment) withdrawLeave(d protocol.Decision, p Permit) {
 	if !open || d.Status != protocol.DecisionOpen {
 		return
 	}
-	m.refuseCall(c, notAllowed(p.Needs))
+	m.withoutLeave(c, notAllowed(p.Needs))
+}
+
+// withoutLeave refuses a call that gets no leave.
+func (m *moment) withoutLeave(c Call, why string) {
+	m.refuseCall(c, why)
 	if c.Op.Tool == toolVerify {
 		m.verified(c, Outcome{Op: c.Op.ID, Failed: true})
 	}
@@ -256,7 +265,7 @@ func wish(c Call, needs []Need) string {
 	case toolDeleteFile:
 		return "Delete " + files
 	}
-	text := fmt.Sprintf("Run «%s»", clip(c.Op.Target, 120))
+	text := fmt.Sprintf("Run «%s»", clip(inALine(commandLine(c)), mostWished))
 	if slices.Contains(needs, Need{Kind: NeedNetwork}) {
 		text += " with the network"
 	}
@@ -264,6 +273,39 @@ func wish(c Call, needs []Need) string {
 		text += ", which names " + files
 	}
 	return text
+}
+
+// mostWished is how much of a command line stands in the line that asks for leave, and mostAsked how
+// long one may be that leave is asked for: the developer has to see all of what they allow. In bytes.
+const (
+	mostWished = 120
+	mostAsked  = 4000
+)
+
+// commandLine is the whole line that a call runs, "" where it runs none.
+func commandLine(c Call) string {
+	var a struct{ Command string }
+	switch c.Op.Tool {
+	case toolVerify:
+		return c.Op.Target
+	case toolRunCommand:
+		_ = json.Unmarshal([]byte(c.Arguments), &a) // what cannot be read is not run
+	}
+	return strings.TrimSpace(a.Command)
+}
+
+// inALine is a command line with its line ends to be seen: behind each stands another command.
+func inALine(command string) string {
+	return strings.Join(strings.FieldsFunc(command, func(r rune) bool { return r == '\n' || r == '\r' }), " ↵ ")
+}
+
+// wholeCommand shows a command line that the summary does not hold as it is.
+func wholeCommand(c Call) string {
+	line := commandLine(c)
+	if len(line) <= mostWished && inALine(line) == line {
+		return ""
+	}
+	return fmt.Sprintf("The whole command is «%s».", line)
 }
 
 func filesOf(needs []Need) string {

@@ -431,6 +431,11 @@ func sessionWords(needs []Need) string {
 	return strings.Join(parts, ", ")
 }
 
+// tooLongToAsk says that nobody can be asked for leave for a command that nobody would read.
+func tooLongToAsk() string {
+	return fmt.Sprintf("refused: this command needs the developer's leave, who has to read all of it first; give one of at most %d bytes, such as one that runs a script which you write into a file.", mostAsked)
+}
+
 // notAllowed tells the model that the developer said no, and the way on.
 func notAllowed(needs []Need) string {
 	files := filesOf(needs)

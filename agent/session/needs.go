@@ -36,7 +36,31 @@ func (w Workplace) fileNeeds(r agent.Run) []agent.Need {
 			n.add(agent.Need{Kind: agent.NeedSecret, File: real})
 		}
 	}
+	if r.Tool == tool.MoveFile {
+		w.carried(&n, tool.Paths(r.Tool, r.Arguments))
+	}
 	return n.missing
+}
+
+// carried adds the files with secrets that the move of a folder would take to where their paths do not
+// tell it any more.
+func (w Workplace) carried(n *needs, move []string) {
+	if len(move) != 2 {
+		return // the tool refuses it
+	}
+	from, err := w.Files.Name(move[0])
+	to, err2 := w.Files.Name(move[1])
+	if err != nil || err2 != nil {
+		return // the tool refuses it
+	}
+	above := filepath.Join(w.Files.Dir(), filepath.FromSlash(from))
+	_ = filepath.WalkDir(above, func(at string, d fs.DirEntry, err error) error { // what cannot be looked at cannot be moved
+		name := w.inside(at)
+		if err == nil && !d.IsDir() && w.SecretFiles.Holds(name) && !w.SecretFiles.Holds(to+strings.TrimPrefix(name, from)) {
+			n.add(agent.Need{Kind: agent.NeedSecret, File: name})
+		}
+		return err
+	})
 }
 
 // commandNeeds are what a command line, which runs in a folder, needs leave for and has none.

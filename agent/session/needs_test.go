@@ -70,6 +70,23 @@ func TestFilesNeedLeave(t *testing.T) {
 	}
 }
 
+// A folder that is moved takes no file to where its path does not tell any more that it holds secrets.
+func TestAFolderWithSecretsNeedsLeave(t *testing.T) {
+	p := newPlace(t, map[string]string{"a/.docker/config.json": "{}", "deploy/key.json": "{}", "deploy/b/.env": "A=1\n", "plain/config.json": "{}"})
+	var err error
+	if p.SecretFiles, err = secretfile.New([]string{"deploy/*.json"}, nil); err != nil {
+		t.Fatal(err)
+	}
+	for move, want := range map[string]string{
+		`{"from":"a/.docker","to":"d"}`: "secret:a/.docker/config.json", `{"source":"a/.docker","destination":"a/docker"}`: "secret:a/.docker/config.json",
+		`{"from":"./deploy/","to":"x"}`: "secret:deploy/key.json", `{"from":"deploy/b","to":"c"}`: "", `{"from":"plain","to":"x"}`: "", `{"from":"none","to":"x"}`: "",
+	} {
+		if got := p.needsOf("move_file", move, false); got != want {
+			t.Errorf("%s needs %q, want %q", move, got, want)
+		}
+	}
+}
+
 // What a command line names is looked at word by word, before anything of it runs.
 func TestCommandsNeedLeave(t *testing.T) {
 	p := newPlace(t, map[string]string{".env": "TOKEN=hush\n", "sub/server.key": "key\n", "a.go": "package a\n"})

@@ -23,6 +23,7 @@ type NeedKind string
 const (
 	NeedNetwork NeedKind = "network"
 	NeedSecret  NeedKind = "secret" // a file that holds secrets
+	NeedStart   NeedKind = "start"  // to change a file that other programs run by themselves
 )
 
 // Permit is what a decision of the kind permission gives leave for. Whether it was given is said by the

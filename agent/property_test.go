@@ -208,7 +208,7 @@ func (r *random) needs(job Job) []Need {
 		return nil
 	}
 	var out []Need
-	for _, n := range []Need{{Kind: NeedNetwork}, {Kind: NeedSecret, File: ".env"}, {Kind: NeedSecret, File: "a.key"}} {
+	for _, n := range []Need{{Kind: NeedNetwork}, {Kind: NeedSecret, File: ".env"}, {Kind: NeedSecret, File: "a.key"}, {Kind: NeedStart, File: "a.key"}} {
 		if r.oneIn(8) && (!slices.Contains(leave, n) || r.oneIn(20)) {
 			out = append(out, n)
 		}

@@ -409,8 +409,11 @@ func needWords(needs []Need) string {
 	if len(ofKind(needs, NeedNetwork)) > 0 {
 		parts = append(parts, "A command is kept off the network unless you allow it.")
 	}
-	if files := filesOf(needs); files != "" {
+	if files := filesOf(ofKind(needs, NeedSecret)); files != "" {
 		parts = append(parts, fmt.Sprintf("By its name %s holds secrets: what is read of it goes to the model and into the session's journal.", files))
+	}
+	if files := filesOf(ofKind(needs, NeedStart)); files != "" {
+		parts = append(parts, fmt.Sprintf("By its name %s is read by other programs, which run what it says outside of the sandbox and without asking.", files))
 	}
 	return strings.Join(parts, " ")
 }
@@ -425,8 +428,11 @@ func sessionWords(needs []Need) string {
 	if len(ofKind(needs, NeedNetwork)) > 0 {
 		parts = append(parts, "every command may use the network")
 	}
-	if files := filesOf(needs); files != "" {
+	if files := filesOf(ofKind(needs, NeedSecret)); files != "" {
 		parts = append(parts, "every operation may touch "+files)
+	}
+	if files := filesOf(ofKind(needs, NeedStart)); files != "" {
+		parts = append(parts, "every operation may change "+files)
 	}
 	return strings.Join(parts, ", ")
 }
@@ -438,16 +444,23 @@ func tooLongToAsk() string {
 
 // notAllowed tells the model that the developer said no, and the way on.
 func notAllowed(needs []Need) string {
-	files := filesOf(needs)
-	if files == "" {
-		return "refused: the developer does not allow the network for this command. Go on without it, with what is there already; where the task cannot do without it, say so with ask_developer."
+	secret, start := filesOf(ofKind(needs, NeedSecret)), filesOf(ofKind(needs, NeedStart))
+	switch {
+	case secret != "":
+		return fmt.Sprintf("refused: the developer does not allow this with %s, by its name a file with secrets. Go on without it, and leave it as it is; what you need to know of it ask with ask_developer.", secret)
+	case start != "":
+		return fmt.Sprintf("refused: the developer does not allow a change of %s, which other programs run by themselves. Go on without it, and do not change it in another way; where the task cannot do without it, say so with ask_developer.", start)
 	}
-	return fmt.Sprintf("refused: the developer does not allow this with %s, by its name a file with secrets. Go on without it, and leave it as it is; what you need to know of it ask with ask_developer.", files)
+	return "refused: the developer does not allow the network for this command. Go on without it, with what is there already; where the task cannot do without it, say so with ask_developer."
 }
 
 // untrustedNeeds tells the model why nobody is asked for leave.
 func untrustedNeeds(needs []Need) string {
-	return fmt.Sprintf("refused: the developer has not trusted this workspace, so %s is not touched; by its name it holds secrets. Go on without it.", filesOf(needs))
+	why := "by its name it holds secrets"
+	if len(ofKind(needs, NeedSecret)) == 0 {
+		why = "by its name other programs run it by themselves"
+	}
+	return fmt.Sprintf("refused: the developer has not trusted this workspace, so %s is not touched; %s. Go on without it.", filesOf(needs), why)
 }
 
 func announced(d protocol.Decision, window time.Duration) string {

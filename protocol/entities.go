@@ -327,8 +327,9 @@ type Decision struct {
 // DecisionKind says what a decision is about.
 type DecisionKind string
 
-// Permission is leave for an operation that waits for it: to use the network, or to touch a file that
-// holds secrets. It never stands by itself; only the developer gives it.
+// Permission is leave for an operation that waits for it: to use the network, to touch a file that holds
+// secrets, or to change one that other programs run by themselves. It never stands by itself; only the
+// developer gives it.
 const Permission DecisionKind = "permission"
 
 // Alternative is another way that the agent would truly take.

@@ -236,7 +236,7 @@
 
 ---DecisionKind says what a decision is about.
 ---@alias tandem.DecisionKind
----| "permission" # Leave for an operation that waits for it: to use the network, or to touch a file that holds secrets. It never stands by itself; only the developer gives it.
+---| "permission" # Leave for an operation that waits for it: to use the network, to touch a file that holds secrets, or to change one that other programs run by themselves. It never stands by itself; only the developer gives it.
 
 ---Alternative is another way that the agent would truly take.
 ---@class (exact) tandem.Alternative

@@ -166,9 +166,9 @@ func TestTrustIsOfTheFolder(t *testing.T) {
 	}
 }
 
-// Tandem itself calls no git, so nothing that a repository's configuration names is run by it: not
-// when a session starts, looks for changes, is checked in on or takes edits back. What the agent's
-// own commands call is bounded as all commands are.
+// Tandem itself asks git for contents alone, and only in a repository that has an index, which this one has not. So
+// nothing that a repository's configuration names is run by it: not when a session starts, looks for changes, is
+// checked in on or takes edits back. What the agent's own commands call is bounded as all commands are.
 func TestGitIsNotCalled(t *testing.T) {
 	needsShell(t)
 	bin, sung := birds(t)

@@ -268,7 +268,9 @@ func TestASpoolThatCannotBeWrittenIsTold(t *testing.T) {
 func TestEnvironment(t *testing.T) {
 	in := []string{"PATH=/bin", "OPENAI_API_KEY=sk-1", "openai_api_key=sk-2", "CI=true", "TERM=xterm", "GITHUB_TOKEN=x", "EMPTY=", "LANG=C", "LC_ALL=C",
 		"GOFLAGS=-v", "GOOGLE_APPLICATION_CREDENTIALS=f", "CARGO_REGISTRY_TOKEN=x", "npm_config__authToken=x", "NPM_CONFIG_CACHE=/c", "SSH_AUTH_SOCK=/s",
-		"DOCKER_HOST=d", "DATABASE_URL=postgres://u:p@h", "https_proxy=http://u:p@h", "NO_PROXY=h", "DECLARED_KEY=k", "OTHER=o", "JAVA_HOMES=x", mark + "=outer"}
+		"DOCKER_HOST=d", "DATABASE_URL=postgres://u:p@h", "https_proxy=http://u:p@h", "NO_PROXY=h", "DECLARED_KEY=k", "OTHER=o", "JAVA_HOMES=x", mark + "=outer",
+		"GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=core.fsmonitor", "GIT_CONFIG_VALUE_0=evil", "GIT_CONFIG_PARAMETERS='x'", "GIT_EXTERNAL_DIFF=evil", "GIT_DIR=/d",
+		"BASH_ENV=evil", "ENV=evil", "LD_PRELOAD=evil.so", "LD_AUDIT=evil.so", "DYLD_INSERT_LIBRARIES=evil", "PROMPT_COMMAND=evil"}
 	for _, c := range []struct {
 		what    string
 		more    []string

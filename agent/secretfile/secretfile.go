@@ -52,13 +52,13 @@ var examples = []string{".env.example", ".env.sample", ".env.template", ".env.di
 // Holds says that the file at a path holds secrets. Paths are slash-separated; one in the workspace is
 // relative to it. Case tells nothing, since on some systems it does not tell files apart.
 func (r Rules) Holds(name string) bool {
-	name = plain(name)
+	name = Plain(name)
 	return !fits(r.allow, name) && (fits(r.more, name) || secret(name, slices.Concat(certain, likely)))
 }
 
 // Names says that a word of a command line names a file with secrets, whether or not there is one.
 func (r Rules) Names(word string) bool {
-	name := plain(word)
+	name := Plain(word)
 	return !fits(r.allow, name) && (fits(r.more, name) || secret(name, certain))
 }
 
@@ -88,8 +88,8 @@ func fits(globs []string, name string) bool {
 
 func matches(glob, name string) bool { return doublestar.MatchUnvalidated(glob, name) }
 
-// plain is a path in lower case, without what systems leave out when they open it.
-func plain(name string) string {
+// Plain is a path by which rules tell files apart: in lower case, without what systems leave out when they open it.
+func Plain(name string) string {
 	parts := strings.Split(path.Clean(strings.ToLower(strings.ReplaceAll(name, `\`, "/"))), "/")
 	for i, p := range parts {
 		if p != "." && p != ".." {

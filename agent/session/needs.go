@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -19,9 +20,9 @@ func withheld(op string, needs []agent.Need) agent.Outcome {
 	return agent.Outcome{Op: op, Needs: needs}
 }
 
-// fileNeeds are the files with secrets that a file tool would touch without leave: by the name that was
-// given, and by the file that is meant, with links followed. A listing shows names alone, and a search
-// leaves such files out.
+// fileNeeds are the files with secrets that a file tool would touch without leave, and those that run by themselves
+// which it would change: by the name that was given, and by the file that is meant, with links followed. A listing
+// shows names alone, and a search leaves files with secrets out.
 func (w Workplace) fileNeeds(r agent.Run) []agent.Need {
 	if r.Tool == tool.ListFiles || r.Tool == tool.Search {
 		return nil
@@ -34,6 +35,13 @@ func (w Workplace) fileNeeds(r agent.Run) []agent.Need {
 		}
 		if w.SecretFiles.Holds(real) || w.SecretFiles.Holds(filepath.ToSlash(given)) {
 			n.add(agent.Need{Kind: agent.NeedSecret, File: real})
+		}
+		switch named := path.Clean(w.inside(given)); {
+		case r.Tool == tool.ReadFile:
+		case startsByItself(real):
+			n.add(agent.Need{Kind: agent.NeedStart, File: real})
+		case startsByItself(named):
+			n.add(agent.Need{Kind: agent.NeedStart, File: named})
 		}
 	}
 	if r.Tool == tool.MoveFile {

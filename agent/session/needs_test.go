@@ -87,6 +87,56 @@ func TestAFolderWithSecretsNeedsLeave(t *testing.T) {
 	}
 }
 
+// A file that other programs run by themselves is read like any other, and changed only where there is leave, by
+// whatever way it is named.
+func TestFilesThatStartByThemselvesNeedLeave(t *testing.T) {
+	p := newPlace(t, map[string]string{".vscode/tasks.json": "{}\n", "plain.json": "{}\n", "a/vscode/tasks.json": "{}\n", "hooks/pre-commit": "x\n"})
+	for link, to := range map[string]string{"notes.json": ".vscode/tasks.json", "dir": ".vscode", "a/settings.code-workspace": "../plain.json"} {
+		if err := os.Symlink(to, filepath.Join(p.Files.Dir(), link)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	writes := func(name string) string {
+		return p.needsOf("write_file", fmt.Sprintf(`{"path":%q,"content":"x\n"}`, name), false)
+	}
+	for name, want := range map[string]string{".vscode/tasks.json": "", "./a/../.VSCode/Tasks.json": ".VSCode/Tasks.json", "notes.json": ".vscode/tasks.json", "dir/tasks.json": ".vscode/tasks.json",
+		"a/settings.code-workspace": "a/settings.code-workspace", filepath.Join(p.Files.Dir(), ".vscode/new.json"): ".vscode/new.json", "web/.vscode/settings.json": "", ".husky/pre-push": "",
+		".github/workflows/ci.yml": "", ".github/actions/x/action.yml": "", ".idea/workspace.xml": "", ".devcontainer/devcontainer.json": "", "lefthook.yaml": "", ".pre-commit-config.yaml": "",
+		".nvim.lua": "", ".exrc": "", ".helix/languages.toml": "", ".mcp.json": ""} {
+		if want == "" {
+			want = name
+		}
+		if got := writes(name); got != "start:"+want {
+			t.Errorf("writing %s needs %q", name, got)
+		}
+	}
+	for _, name := range []string{"plain.json", "vscode/tasks.json", ".github/CODEOWNERS", ".github/ISSUE_TEMPLATE.md", "Makefile", "docs/husky.md", ".gitignore", ".editorconfig"} {
+		if got := writes(name); got != "" {
+			t.Errorf("writing %s needs %q", name, got)
+		}
+	}
+	for arguments, want := range map[string]string{`{"from":"a/vscode","to":"a/.vscode"}`: "start:a/.vscode", `{"from":"hooks","to":".husky"}`: "start:.husky", `{"from":"hooks","to":".github"}`: "start:.github", `{"from":"hooks","to":"x"}`: ""} {
+		if got := p.needsOf("move_file", arguments, false); got != want {
+			t.Errorf("the move %s needs %q", arguments, got)
+		}
+	}
+	if got := p.needsOf("edit_file", `{"patch":"*** Begin Patch\n*** Add File: .husky/pre-commit\n+x\n*** End Patch"}`, false); got != "start:.husky/pre-commit" {
+		t.Errorf("a patch needs %q", got)
+	}
+	if got := writes(".envrc"); got != "secret:.envrc start:.envrc" {
+		t.Errorf("a file of both kinds needs %q", got)
+	}
+	if got := p.needsOf("read_file", `{"path":"notes.json"}`, false); got != "" {
+		t.Errorf("reading needs %q", got)
+	}
+	if got := p.needsOf("delete_file", `{"path":".vscode/tasks.json"}`, false, agent.Need{Kind: agent.NeedStart, File: ".vscode/tasks.json"}); got != "" {
+		t.Errorf("with leave it needs %q", got)
+	}
+	if _, err := os.Lstat(filepath.Join(p.Files.Dir(), ".husky")); err == nil {
+		t.Error("something was written without leave")
+	}
+}
+
 // What a command line names is looked at word by word, before anything of it runs.
 func TestCommandsNeedLeave(t *testing.T) {
 	p := newPlace(t, map[string]string{".env": "TOKEN=hush\n", "sub/server.key": "key\n", "a.go": "package a\n"})

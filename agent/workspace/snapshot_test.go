@@ -156,6 +156,39 @@ func TestSnapshotTakesFromGitWhatGitHas(t *testing.T) {
 	}
 }
 
+// What a repository's configuration names is run by nothing that Tandem asks git for, though git is asked.
+func TestGitRunsNothingOfARepository(t *testing.T) {
+	w, home := open(t, Options{Store: filepath.Join(t.TempDir(), "kept")})
+	lay(t, w, map[string]string{"a": "before\n", "hooks/post-index-change": "#!/bin/sh\necho hook >> ../sung\n"})
+	gitIn(t, w.Dir(), "init", "-q")
+	gitIn(t, w.Dir(), "add", "-A")
+	gitIn(t, w.Dir(), "commit", "-q", "-m", "all")
+	settle(t, w)
+	sung := filepath.Join(home, "sung")
+	for _, key := range []string{"core.fsmonitor", "core.pager", "core.sshCommand", "core.gitProxy", "core.alternateRefsCommand", "diff.external", "pager.cat-file",
+		"credential.helper", "gpg.program", "uploadpack.packObjectsHook"} {
+		gitIn(t, w.Dir(), "config", key, "echo "+key+" >> "+sung)
+	}
+	gitIn(t, w.Dir(), "config", "alias.cat-file", "!echo alias >> "+sung)
+	gitIn(t, w.Dir(), "config", "core.hooksPath", "hooks")
+	if err := os.Chmod(filepath.Join(w.Dir(), "hooks", "post-index-change"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	settle(t, w)
+	before := snap(t, w)
+	lay(t, w, map[string]string{"a": "after\n"})
+	if got := w.toldAll(w.Diff(t0, before, snap(t, w)).Changes); got != "a before after" {
+		t.Fatalf("git was not asked, or not heard: %s", got)
+	}
+	if text, err := os.ReadFile(sung); err == nil {
+		t.Errorf("something was run: %s", text)
+	}
+	gitIn(t, w.Dir(), "status")
+	if _, err := os.Stat(sung); err != nil {
+		t.Errorf("a plain git status ran nothing either: %v", err)
+	}
+}
+
 // settle makes git's index younger than all files, as it is where somebody has
 // looked at the status a moment after the last change.
 func settle(t testing.TB, w *Workspace) {

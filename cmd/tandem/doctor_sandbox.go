@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 
@@ -70,20 +71,8 @@ func trial(ctx context.Context, house sandbox.House, policy sandbox.Policy) chec
 	defer os.RemoveAll(bait) // What is left of it harms nobody.
 	port, done := listen()
 	defer done()
-	probes := []probe{
-		{"writes to Tandem's folders", "echo x > " + quoted(filepath.Join(bait, "x"))},
-		{"writes in the home folder", "f=$HOME/.tandem-doctor-$$ && echo x > $f && rm -f $f"},
-		{"the daemon's memory and environment", fmt.Sprintf("cat /proc/%d/environ >/dev/null", os.Getpid())},
-		{"signals", fmt.Sprintf("kill -0 %d", os.Getpid())},
-	}
-	if !policy.Network {
-		probes = append(probes, probe{"the network", fmt.Sprintf("bash -c 'exec 3<>/dev/tcp/127.0.0.1/%d'", port)})
-	}
-	if policy.Mechanism == sandbox.Bubblewrap {
-		probes = append(probes, probe{".tandem in the workspace", "touch .tandem/.doctor && rm -f .tandem/.doctor"})
-	}
 	var held, open []string
-	for _, p := range probes {
+	for _, p := range probes(policy, bait, port) {
 		if ran, err := tryIn(ctx, house.Dir, policy, p.line); err != nil {
 			return check{"confined", checkMissing, "a confined command cannot be started: " + err.Error(), "No command runs while this is so; commands.sandbox: off lets them run unconfined."}
 		} else if ran {
@@ -92,9 +81,6 @@ func trial(ctx context.Context, house sandbox.House, policy sandbox.Policy) chec
 			held = append(held, p.what)
 		}
 	}
-	if ran, err := tryIn(ctx, house.Dir, policy, `f=$(mktemp) && rm "$f"`); err != nil || !ran {
-		open = append(open, "temporary files, which should have worked")
-	}
 	text := "tried and refused: " + strings.Join(held, ", ")
 	if policy.Network {
 		text += "; the network is allowed by commands.network"
@@ -102,7 +88,27 @@ func trial(ctx context.Context, house sandbox.House, policy sandbox.Policy) chec
 	if len(open) > 0 {
 		return check{"confined", checkNote, text + ". Not refused: " + strings.Join(open, ", "), "What is not refused here a command can do with your rights."}
 	}
+	if ran, err := tryIn(ctx, house.Dir, policy, `f=$(mktemp) && rm "$f"`); err != nil || !ran {
+		return check{"confined", checkNote, text + ". A command cannot make a temporary file", "Set TMPDIR to a folder that you may write to."}
+	}
 	return check{Name: "confined", State: checkOK, Text: text}
+}
+
+// probes are what a policy has to refuse.
+func probes(policy sandbox.Policy, bait string, port int) []probe {
+	out := []probe{
+		{"writes to Tandem's folders", "echo x > " + quoted(filepath.Join(bait, "x"))},
+		{"writes in the home folder", "f=$HOME/.tandem-doctor-$$ && echo x > $f && rm -f $f"},
+		{"reads of Tandem's memory and environment", fmt.Sprintf("cat /proc/%d/environ >/dev/null", os.Getpid())},
+		{"signals to other programs", fmt.Sprintf("kill -0 %d", os.Getpid())},
+	}
+	if _, err := exec.LookPath("bash"); err == nil && !policy.Network { // no other shell can try it
+		out = append(out, probe{"the network (this machine's servers too)", fmt.Sprintf("bash -c 'exec 3<>/dev/tcp/127.0.0.1/%d'", port)})
+	}
+	if policy.Mechanism == sandbox.Bubblewrap {
+		out = append(out, probe{"writes to .tandem in the workspace", "touch .tandem/.doctor && rm -f .tandem/.doctor"})
+	}
+	return out
 }
 
 // tryIn says whether a confined line ended well.

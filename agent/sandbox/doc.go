@@ -14,8 +14,8 @@
 // In every mechanism the privileges that a root user would keep are reduced to those that change owners and modes of
 // files that may be written.
 //
-// With bubblewrap each command would have a loopback of its own. Loopback makes one for all commands of a daemon, so
-// that one command reaches the server that another started.
+// With bubblewrap each command without the network has a loopback of its own: none reaches the server that another
+// started.
 //
 // The package does not decide what a command may do, and does not watch or end it.
 package sandbox

@@ -73,7 +73,7 @@ func (m *moment) withhold(c Call, needs []Need) {
 // permission is the decision that asks for leave.
 func (s State) permission(c Call, needs []Need) protocol.Decision {
 	d := protocol.Decision{ID: s.nextDecision(), StepID: c.Op.StepID, Kind: protocol.Permission, Summary: wish(c, needs),
-		Rationale: joined(wholeCommand(c), joined(c.Op.Intent, needWords(needs))), Significance: protocol.Major, Status: protocol.DecisionOpen, Holds: []string{c.Op.ID},
+		Rationale: joined(wholeCommand(c), joined(sentence(c.Op.Intent), needWords(needs))), Significance: protocol.Major, Status: protocol.DecisionOpen, Holds: []string{c.Op.ID},
 		Alternatives: []protocol.Alternative{
 			{ID: allowOnce, Title: "allow once", Consequence: "this operation alone"},
 			{ID: allowSession, Title: "allow for this session", Consequence: sessionWords(needs)},

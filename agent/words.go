@@ -403,6 +403,15 @@ func weighed(said, now protocol.Significance, why, shorter string) string {
 	return "(" + strings.Join(parts, "; ") + ")"
 }
 
+// sentence ends words that another sentence stands behind.
+func sentence(text string) string {
+	text = strings.TrimSpace(text)
+	if text == "" || strings.ContainsAny(text[len(text)-1:], ".!?:") || strings.HasSuffix(text, "…") {
+		return text
+	}
+	return text + "."
+}
+
 // needWords say why leave is asked for.
 func needWords(needs []Need) string {
 	var parts []string

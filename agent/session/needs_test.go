@@ -110,7 +110,7 @@ func TestFilesThatStartByThemselvesNeedLeave(t *testing.T) {
 			t.Errorf("writing %s needs %q", name, got)
 		}
 	}
-	for _, name := range []string{"plain.json", "vscode/tasks.json", ".github/CODEOWNERS", ".github/ISSUE_TEMPLATE.md", "Makefile", "docs/husky.md", ".gitignore", ".editorconfig"} {
+	for _, name := range []string{"plain.json", "vscode/tasks.json", ".github/CODEOWNERS", ".github/ISSUE_TEMPLATE.md", "Makefile", "docs/husky.md", ".gitignore", ".editorconfig", ".", "./."} {
 		if got := writes(name); got != "" {
 			t.Errorf("writing %s needs %q", name, got)
 		}

@@ -22,7 +22,8 @@ var startFiles = []string{".envrc", ".exrc", ".nvimrc", ".nvim.lua", ".vimrc", "
 func startsByItself(name string) bool {
 	name = "/" + secretfile.Plain(name) + "/"
 	return slices.ContainsFunc(startFolders, func(dir string) bool {
-		return strings.Contains(name, "/"+dir+"/") || strings.HasSuffix(name, "/"+path.Dir(dir)+"/")
+		above, _, nested := strings.Cut(dir, "/")
+		return strings.Contains(name, "/"+dir+"/") || nested && strings.HasSuffix(name, "/"+above+"/")
 	}) || slices.ContainsFunc(startFiles, func(glob string) bool {
 		ok, err := path.Match(glob, path.Base(name))
 		return ok && err == nil

@@ -34,6 +34,9 @@ func (m *limited) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if err := r.Context().Err(); err != nil { // what was cancelled before it got here is not sent
+		return nil, err
+	}
 	res := &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"text/event-stream"}}, Request: r}
 	if len(body)/4 > m.tokens {
 		m.refuse++

@@ -32,7 +32,8 @@ func newGrove(b *testing.B) *grove {
 
 // line is the command line.
 func (g *grove) line() string {
-	return fmt.Sprintf("sleep 1000 & a=$!; setsid sleep 1000 & echo $$ $a $! > %[1]s.new; mv %[1]s.new %[1]s; wait", shellWord(g.pids))
+	pids := "'" + strings.ReplaceAll(g.pids, "'", `'\''`) + "'" // one word, whatever folder it is in
+	return fmt.Sprintf("sleep 1000 & a=$!; setsid sleep 1000 & echo $$ $a $! > %[1]s.new; mv %[1]s.new %[1]s; wait", pids)
 }
 
 // grown waits for the whole tree and gives its processes.

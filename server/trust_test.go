@@ -46,8 +46,8 @@ func birds(t *testing.T) (bin, sung string) {
 	return bin, sung
 }
 
-// quoted is a path as one word for sh, whatever folder the tests run in.
-func quoted(path string) string { return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'" }
+// shellWord is a path as one word for sh, whatever folder the tests run in.
+func shellWord(path string) string { return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'" }
 
 // hostile is a repository that tries to have something run, by whoever looks at it.
 func hostile(sung string) map[string]string {

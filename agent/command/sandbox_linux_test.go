@@ -282,7 +282,7 @@ var work = []struct {
 	only              sandbox.Mechanism
 }{
 	{name: "files", line: `mkdir -p a/b && echo x > a/b/c && mv a/b/c d && ln d e && ln -s d f && rm -r a && chmod +x d && cat f`},
-	{name: "a temporary file", line: `f=$(mktemp) && echo x > $f && rm $f`},
+	{name: "a temporary file", line: `f=$(mktemp) && echo x > "$f" && rm "$f"`},
 	{name: "the usual devices", line: `echo x > /dev/null; head -c 4 /dev/urandom > /dev/null; echo y > /dev/stdout; echo z > /dev/stderr`},
 	{name: "pipes and substitutions", line: `cat <<E | tr a b; bash -c 'cat <(echo x)'` + "\na\nE\n"},
 	{name: "shared memory", needs: "python3", line: `python3 -c 'from multiprocessing import Pool
@@ -330,7 +330,7 @@ func TestGitGoesOn(t *testing.T) {
 		}
 		for _, dir := range []string{j.work, j.path("home/tree")} {
 			j.work = dir
-			if r := j.run(`echo y > x && git commit -qam two && git checkout -qb side-$(basename $PWD) && git stash list && git gc -q && git log --oneline`); r.ExitCode != 0 {
+			if r := j.run(`echo y > x && git commit -qam two && git checkout -qb side-$(basename "$PWD") && git stash list && git gc -q && git log --oneline`); r.ExitCode != 0 {
 				t.Errorf("%s: %s: %s", m, dir, r.Output)
 			}
 			if r := j.run(`touch untracked && git clean -fdx && git stash -u && git status --porcelain`); r.ExitCode != 0 || strings.Contains(r.Output, ".tandem") {

@@ -69,7 +69,7 @@ var reports = []report{
 		cannot: "a compaction asks no model and takes no time: the brief is made from the state and stands in the record of the decision that needs it, so nothing can come between; agent.TestScripts/compact shows it"},
 	{id: "B030", theme: "a", about: "what the system skipped is laid at the user's door",
 		held:   []string{"agent/session.TestReportWhoHasStoppedIt", "agent.TestScripts/pause_by_agent", "agent.TestScripts/crash"},
-		notYet: "stop conditions that skip an operation"},
+		notYet: "the name of a stop condition in the result of what it skipped: that names the pause, and the word on the pause names the condition (agent.TestScripts/stop_condition)"},
 
 	{id: "B033", theme: "b", about: "a process substitution keeps the pipe, and the call never ends",
 		held: []string{"agent/command.TestEnds/process substitution", "agent/command.TestThePipeHeldFromOutside"}},

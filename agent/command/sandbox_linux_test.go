@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"tandem/agent/sandbox"
 )
 
@@ -407,6 +409,30 @@ func TestALinkInPlaceOfWhatIsWritable(t *testing.T) {
 				j.unharmed()
 			})
 		}
+	}
+}
+
+// A command that locks the workspace's folder keeps no other from its start, and leaves nothing behind in the end.
+func TestALockedFolder(t *testing.T) {
+	if sandbox.Missing(sandbox.Bubblewrap) != "" {
+		t.Skip("no other mechanism locks a folder")
+	}
+	j := newJail(t, sandbox.Bubblewrap)
+	locked, err := os.Open(j.work)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer locked.Close()
+	if err := unix.Flock(int(locked.Fd()), unix.LOCK_EX); err != nil {
+		t.Fatal(err)
+	}
+	if r := j.run(`mkdir .tandem || echo refused`); !strings.Contains(r.Output, "refused") {
+		t.Errorf("beside a lock it ran as %+v", r)
+	}
+	locked.Close()
+	j.run("true")
+	if _, err := os.Lstat(filepath.Join(j.work, ".tandem")); err == nil {
+		t.Error("the placeholder was left behind")
 	}
 }
 

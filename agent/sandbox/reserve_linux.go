@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -93,16 +94,32 @@ func hold(path string, make func(string) error) (h placeholder, err error) {
 	if err != nil {
 		return h, err
 	}
-	if err = flock(above, unix.LOCK_SH); err == nil {
+	locked := share(above)
+	if locked == nil || errors.Is(locked, unix.EWOULDBLOCK) {
 		if err = make(path); errors.Is(err, fs.ErrExist) {
 			err = nil
 		}
+	} else {
+		err = locked
 	}
-	if err != nil {
-		above.Close()
+	if err != nil || locked != nil {
+		above.Close() // A later command takes a placeholder away whose folder is not locked.
 		return h, err
 	}
 	return placeholder{path, above}, nil
+}
+
+// lockPatience is far longer than a placeholder takes to be taken away: who has a folder alone for so long is a program
+// with a lock of its own on it, such as a command that wants no other to begin.
+const lockPatience = time.Second
+
+// share locks a folder together with others, and does not wait for whoever keeps it alone.
+func share(f *os.File) error {
+	for end := time.Now().Add(lockPatience); ; time.Sleep(10 * time.Millisecond) {
+		if err := flock(f, unix.LOCK_SH|unix.LOCK_NB); !errors.Is(err, unix.EWOULDBLOCK) || time.Now().After(end) {
+			return err
+		}
+	}
 }
 
 func flock(f *os.File, how int) error {

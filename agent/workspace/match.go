@@ -182,12 +182,35 @@ func contents(s string) (lines []string, ended bool) {
 	return strings.Split(s, "\n"), ended
 }
 
-// windows gives the index of each run of lines that ok accepts.
-func (t *text) windows(n int, ok func(lines []line) bool) []int {
+// runs gives the index of each run of lines that are those wanted under key. It looks at each line once, however
+// much of a run is repeated (Knuth, Morris and Pratt).
+func (t *text) runs(want []string, key func(string) string) []int {
+	keys := make([]string, len(want))
+	for j, w := range want {
+		keys[j] = key(w)
+	}
+	back := make([]int, len(keys)) // how much of the beginning also stands before each place
+	for j, n := 1, 0; j < len(keys); j++ {
+		for n > 0 && keys[j] != keys[n] {
+			n = back[n-1]
+		}
+		if keys[j] == keys[n] {
+			n++
+		}
+		back[j] = n
+	}
 	var at []int
-	for i := 0; i+n <= len(t.lines); i++ {
-		if ok(t.lines[i : i+n]) {
-			at = append(at, i)
+	n := 0
+	for i, l := range t.lines {
+		got := key(l.text)
+		for n == len(keys) || n > 0 && got != keys[n] {
+			n = back[n-1]
+		}
+		if got == keys[n] {
+			n++
+		}
+		if n == len(keys) {
+			at = append(at, i+1-n)
 		}
 	}
 	return at
@@ -196,22 +219,8 @@ func (t *text) windows(n int, ok func(lines []line) bool) []int {
 // equal finds the lines of old where they are the same under key.
 func (t *text) equal(old, repl string, key func(string) string) []span {
 	want, _ := contents(old)
-	for i := range want {
-		want[i] = key(want[i])
-	}
-	first := want[0]
 	var found []span
-	for _, i := range t.windows(len(want), func(lines []line) bool {
-		if key(lines[0].text) != first {
-			return false
-		}
-		for j := 1; j < len(want); j++ {
-			if key(lines[j].text) != want[j] {
-				return false
-			}
-		}
-		return true
-	}) {
+	for _, i := range t.runs(want, key) {
 		found = append(found, t.whole(i, old, repl, nil))
 	}
 	return found
@@ -361,9 +370,9 @@ func eachLine(s string, f func(string) string) string {
 func (t *text) shifted(old, repl string) []span {
 	want, _ := contents(old)
 	var found []span
-	for _, i := range t.windows(len(want), func(lines []line) bool { return shift(lines, want) != nil }) {
+	for _, i := range t.runs(want, func(l string) string { return strings.TrimLeft(plain(l), " \t") }) {
 		s := shift(t.lines[i:i+len(want)], want)
-		if s.fits(repl) {
+		if s != nil && s.fits(repl) {
 			found = append(found, t.whole(i, old, repl, s.move))
 		}
 	}

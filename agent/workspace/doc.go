@@ -25,6 +25,6 @@
 // written to disk.
 //
 // Not kept by a mutation: extended attributes, and hard links, whose other names keep the
-// old content. The package runs no command but ripgrep and git cat-file, and does not know sessions,
+// old content. The package runs no command but ripgrep and git, and does not know sessions,
 // plans or models.
 package workspace

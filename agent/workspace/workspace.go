@@ -37,6 +37,8 @@ type Options struct {
 	// Secret says of a slash-separated path, with links followed, that the file there holds
 	// secrets: no search looks into it, and no snapshot keeps its content. nil: there is none.
 	Secret func(path string) bool
+	// Getenv tells where the user's configuration of git lies; nil is nowhere.
+	Getenv func(name string) string
 	// Clean takes out of a file's text what may not be shown in a conflict; nil is nothing.
 	Clean func(text string) string
 }
@@ -99,6 +101,7 @@ type Workspace struct {
 	last atomic.Pointer[Snapshot]
 	rg   string
 	git  string
+	env  func(name string) string
 }
 
 // Open opens the workspace in dir, which must be a folder, and the store, which is made if
@@ -122,6 +125,9 @@ func Open(dir string, o Options) (*Workspace, error) {
 	w := &Workspace{dir: abs, root: root, buffers: o.Buffers, apply: o.Apply, secret: o.Secret, clean: o.Clean, rg: findRipgrep(abs), git: findGit(abs)}
 	if w.clean == nil {
 		w.clean = func(text string) string { return text }
+	}
+	if w.env = o.Getenv; w.env == nil {
+		w.env = func(string) string { return "" }
 	}
 	if o.Store != "" {
 		if w.store, err = OpenStore(o.Store); err != nil {

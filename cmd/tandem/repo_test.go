@@ -151,6 +151,7 @@ var executed = []struct{ file, what string }{
 	{"agent/sandbox/start_linux.go", "syscall.ForkExec"},      // the same
 	{"agent/sandbox/start_darwin.go", "syscall.ForkExec"},     // the same
 	{"agent/sandbox/start_darwin.go", "exec.CommandContext"},  // the system's sandbox-exec, to see that it works
+	{"agent/workspace/bench.go", "exec.CommandContext"},       // git in a folder of ours, without the configuration of a repository or a user
 	{"agent/workspace/git.go", "exec.CommandContext"},         // git cat-file, which runs nothing of a repository's
 	{"agent/workspace/ripgrep.go", "exec.CommandContext"},     // ripgrep of the path, without a configuration or an environment
 	{"server/daemon/spawn.go", "exec.Command"},                // this program, as the daemon

@@ -89,14 +89,16 @@ func (s State) Apply(e Event) State {
 	case Thawed:
 		s.edit(e.Op, func(c *Call) { c.Op.Status, c.Frozen = protocol.OpRunning, false })
 	case Planned:
-		s = s.planned(e)
+		s = s.planned(e).stepsEnded(s.Plan)
 	case Taken:
 		s.edit(e.Op, func(c *Call) {
 			c.Taken, c.Conflicts, c.Obsolete, c.Reverted = true, e.Conflicts, e.Cancelled, e.Reverted
 		})
 	case StepChanged:
+		before := s.Plan
 		s.editStep(e.Step, func(t *protocol.Step) { t.Status, t.Verified = e.Status, e.Verified })
 		s.sinceCheckIn.reads = 0
+		s = s.stepsEnded(before)
 	case Steered:
 		s.Steers = append(slices.Clone(s.Steers), Steering{Steer: e.Steer, Context: e.Context, Unseen: e.Unseen, Waits: e.Waits})
 		s.counters.steers++
@@ -182,6 +184,8 @@ func (s State) Apply(e Event) State {
 		s = s.asideOver(SideAnswer{ID: e.ID, Failed: e.Text})
 	case Signalled:
 		s = s.signalled(e)
+	case Committed:
+		s = s.committed(e)
 	}
 	return s
 }
@@ -385,6 +389,7 @@ func (s *State) end(id string, ended func(protocol.Operation) protocol.Operation
 	p := Past{Op: op, Seq: s.Seq, Began: c.Began, Changes: c.Touched, Unlisted: c.Unlisted, Reverted: c.Reverted, Conflicts: c.Conflicts}
 	s.done = s.done.add(&p)
 	s.countReverts(c, p)
+	s.countCommits(p)
 	s.lulled(op)
 	s.outcomeOf(op, text)
 	if s.looksBehind(c) {

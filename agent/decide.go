@@ -95,6 +95,9 @@ func (m *moment) react(in Input) error {
 	case Reran:
 		m.reran(in)
 		return nil
+	case CommitEnded:
+		m.commitEnded(in)
+		return nil
 	}
 	if err := m.refuseUnlessAlive(in); err != nil {
 		return err

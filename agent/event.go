@@ -477,6 +477,8 @@ func Kind(e Event) string {
 		return "asideFailed"
 	case Signalled:
 		return "signalled"
+	case Committed:
+		return "committed"
 	}
 	panic(fmt.Sprintf("event %T has no kind", e)) // a sealed type: the test walks all of them
 }
@@ -610,6 +612,8 @@ func Decode(kind string, data []byte) (Event, error) {
 		return decode[AsideFailed](data)
 	case "signalled":
 		return decode[Signalled](data)
+	case "committed":
+		return decode[Committed](data)
 	}
 	return nil, fmt.Errorf("event of kind %q: this version does not know it", kind)
 }

@@ -21,6 +21,7 @@ type Guards struct {
 	Window    time.Duration       `json:"window,omitempty"`  // of a veto at autonomy balanced; 0 is the default
 	Network   bool                `json:"network,omitempty"` // commands may use the network
 	Context   int64               `json:"context,omitempty"` // how many tokens the model takes; 0 is not known
+	Commits   bool                `json:"commits,omitempty"` // each finished step is committed on a branch of its own
 	Marked    []string            `json:"marked,omitempty"`  // patterns of paths whose change is always major
 }
 
@@ -280,7 +281,7 @@ func (s State) guarded(e Guarded) State {
 	}
 	s.Guards, s.Watches, s.unbased = e.Guards, e.Watches, s.Baseline != nil
 	s.counters.checks++ // a check under way looks for what may not be wanted any more
-	return s
+	return s.uncommit()
 }
 
 func (s State) unwatched(e Unwatched) State {

@@ -22,7 +22,7 @@ func guards(options map[string]string) Guards {
 	}
 	g := Guards{Tripwires: list("trips"), Scenarios: list("scenarios")}
 	g.Context, _ = strconv.ParseInt(options["context"], 10, 64)
-	g.Marked, g.Network = list("marked"), options["network"] != ""
+	g.Marked, g.Network, g.Commits = list("marked"), options["network"] != "", options["commits"] != ""
 	for _, name := range list("watches") {
 		g.Watches = append(g.Watches, protocol.NewWatch{Name: name, Source: protocol.Source{JSON: name}})
 	}
@@ -110,6 +110,8 @@ func (p *player) guarding(verb string, options map[string]string, text string) I
 		return RunScenario{Scenario: text, Against: protocol.Against(options["against"])}
 	case "watch":
 		return AddWatch{Name: text, Source: protocol.Source{JSON: text}}
+	case "committed":
+		return CommitEnded{ID: p.world.state.commitID(), Commit: text, Why: options["why"], LeftOut: nonEmpty(options["out"]), InVain: options["vain"] != ""}
 	case "unwatch":
 		return RemoveWatch{Watch: text}
 	}
@@ -215,6 +217,8 @@ func showCase(e Event) string {
 		return fields("answeredAside", e.ID, quoted(e.Answer))
 	case AsideFailed:
 		return fields("asideFailed", e.ID, quoted(e.Text))
+	case Committed:
+		return fields("committed", e.Step, e.Branch, e.Commit, named("left out", e.LeftOut), quoted(e.Why), flagged("in vain", e.InVain))
 	case Signalled:
 		return fields("signalled", e.Kind, quoted(e.Text))
 	case InputsKept:
@@ -274,6 +278,8 @@ func guardedWork(w Work) Input {
 		return Preceded{Pause: job.Pause}
 	case Rerun:
 		return Reran{ID: w.ID, Comparison: protocol.Comparison{Scenario: job.Scenario}}
+	case Commit:
+		return CommitEnded{ID: w.ID, Commit: "c" + strconv.Itoa(len(job.Changes))}
 	}
 	return nil
 }
@@ -302,6 +308,12 @@ func (r *random) guarding(w Work) Input {
 			in.Facts = []protocol.Fact{tripFact("rows", "0")}
 		}
 		return in
+	case CommitEnded:
+		in.InVain, in.Why = r.oneIn(5), r.among("", "", "no git", "no repository")
+		if in.Why != "" || r.oneIn(4) {
+			in.Commit = ""
+		}
+		return in
 	}
 	return nil
 }
@@ -328,6 +340,7 @@ func (r *random) guards() Guards {
 	options["trips"] = r.among("", "rows", "rows,shape")
 	options["scenarios"] = r.among("", "report", "report,other")
 	options["watches"] = r.among("", "a")
+	options["commits"] = r.among("", "yes")
 	options["budget"] = r.among("", "repeats:3", "requests:5", "tokens:20,minutes:1")
 	return guards(options)
 }

@@ -46,6 +46,10 @@ func (s State) Notify(before State, e Event) (Notification, bool) {
 	case Planned:
 		return note(protocol.NotePlanChanged, protocol.PlanChangedParams{Event: head, Plan: s.ViewPlan(s.Plan), Diff: s.ViewDiff(e.Diff),
 			Consequences: e.Consequences, Conflicts: e.Conflicts, Cancelled: e.Cancelled, Kept: e.Kept})
+	case Committed:
+		if !before.tellsCommit(e) {
+			return Notification{}, false
+		}
 	case StepChanged:
 		return note(protocol.NotePlanChanged, protocol.PlanChangedParams{Event: head, Plan: s.ViewPlan(s.Plan)})
 	case Steered:
@@ -95,6 +99,8 @@ func changesMode(e Event) (reason string, ok bool) {
 		return e.Pause.Reason, true
 	case Signalled:
 		return "a check-in may help: " + e.Text, true
+	case Committed:
+		return CommittedText(e), true
 	case Compacted:
 		return "the conversation became too long for the model and begins anew with a brief", true
 	case Yielded:

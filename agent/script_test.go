@@ -181,6 +181,12 @@ func (p *player) showWork(w Work) string {
 		return text
 	case Verify:
 		return w.ID + " verify " + job.Command
+	case Commit:
+		text := fields(w.ID, job.Step.ID, named("after", nonEmpty(job.Tip)), named("ops", job.Ops))
+		for _, c := range job.Changes {
+			text += " " + c.Path
+		}
+		return text
 	case Revert:
 		text := w.ID + " revert"
 		for _, e := range job.Edits {

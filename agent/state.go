@@ -64,6 +64,7 @@ type State struct {
 	done         chain[*Past]           // operations that have ended; none is ever changed
 	words        chain[string]          // what the developer has said since the task
 	reverts      reverts                // what was taken back
+	commits      commits                // what was committed
 	announced    []int64                // the event that announced each decision
 	looks        int                    // questions in this pause since the developer spoke or a condition failed
 	counters     counters

@@ -87,6 +87,7 @@ func (s State) Work() []Work {
 	work = append(work, s.asideWork()...)
 	work = append(work, s.caseWork()...)
 	work = append(work, s.wantedWork()...)
+	work = append(work, s.commitWork()...)
 	if next, ok := s.until(); ok && s.alive() {
 		work = append(work, Work{ID: "wait " + next.Format(time.RFC3339Nano), Job: Wait{next}})
 	}

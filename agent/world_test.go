@@ -141,7 +141,7 @@ func (w *world) tell(before State, e Event) {
 func (w *world) maybeSilent(e Event) {
 	switch e.(type) {
 	case Started, Reminded, Taken, Stopping, AutonomySet, FileEdited, Guarded, Checked, Unwatched, ScenarioWanted, Uncompared,
-		AskedAside, AskedAsideAgain, CheckedIn, AnsweredAside, AsideFailed:
+		AskedAside, AskedAsideAgain, CheckedIn, AnsweredAside, AsideFailed, Committed:
 		return
 	}
 	w.fault("clients are told nothing of %s", Kind(e))
@@ -448,8 +448,9 @@ func (w *world) relist(restarted bool) {
 		}
 	}
 	for id := range w.listed {
-		looks := strings.HasPrefix(id, "check ") || strings.HasPrefix(id, "keep ")
-		if !now[id] && !(restarted && looks) { // what only looks may be done again after a restart
+		// What only looks may be done again after a restart, and a commit, which is found where it was made.
+		again := strings.HasPrefix(id, "check ") || strings.HasPrefix(id, "keep ") || strings.HasPrefix(id, "commit ")
+		if !now[id] && !(restarted && again) {
 			w.over[id] = true
 		}
 	}

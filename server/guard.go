@@ -42,6 +42,7 @@ func guards(cfg config.Config, g *session.Guard, trusted bool) agent.Guards {
 	out.Signals = agent.Signals{Reads: s.Reads, Failures: s.Failures, Returns: s.Returns, Growth: s.Growth, Silence: time.Duration(s.SilenceS) * time.Second}
 	out.Window = time.Duration(cfg.Decisions.WindowS) * time.Second
 	out.Marked, out.Context, out.Network = cfg.Decisions.Major, cfg.Model.Context, cfg.Commands.Network
+	out.Commits = cfg.Commits.Steps
 	for _, w := range cfg.Watches {
 		out.Watches = append(out.Watches, protocol.NewWatch{Name: w.Name, Source: w.Source})
 	}

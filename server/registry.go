@@ -422,7 +422,7 @@ func (r *Registry) place(dir string) (*place, error) {
 // filesOptions are the files of a workspace with what editors hold open in it.
 func (r *Registry) filesOptions(dir string) workspace.Options {
 	open := buffers{r.documents, dir}
-	return workspace.Options{Store: r.store(dir), Buffers: open, Apply: open.apply, Clean: r.secrets.Text}
+	return workspace.Options{Store: r.store(dir), Buffers: open, Apply: open.apply, Clean: r.secrets.Text, Getenv: r.getenv}
 }
 
 // client is the client of a model's server. The caller holds mu.

@@ -207,6 +207,8 @@ func impossible(j agent.Work, text string) agent.Input {
 		return agent.Preceded{Pause: job.Pause, Broken: text}
 	case agent.Rerun:
 		return agent.Reran{ID: j.ID, Broken: text}
+	case agent.Commit:
+		return agent.CommitEnded{ID: j.ID, Why: text}
 	}
 	return failed(j.ID, text)
 }

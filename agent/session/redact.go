@@ -11,7 +11,7 @@ import (
 
 // asTheyAre are the fields of inputs that are no words: they name a file, and would not name it any
 // more. A secret that somebody has put into the name of a file stays in them.
-var asTheyAre = []string{"Path", "URI", "Workspace", "Digest", "Link"}
+var asTheyAre = []string{"Path", "URI", "Workspace", "Digest", "Link", "Commit"}
 
 // redacted is an input without secrets, whoever said them. All its words are looked at, so that one
 // that is new is not forgotten. The input that was given stays as it is.

@@ -118,6 +118,8 @@ func (w Workplace) Do(ctx context.Context, j Job) agent.Input {
 		return w.before(ctx, j, job)
 	case agent.Rerun:
 		return w.rerun(ctx, j, job)
+	case agent.Commit:
+		return w.commit(ctx, j.ID, job)
 	}
 	return failed(j.ID, fmt.Sprintf("nobody can do %T", j.Job))
 }

@@ -52,6 +52,8 @@ func lookedText(fact agent.Event) string {
 		return e.ID + "  " + e.Text
 	case agent.Signalled:
 		return e.Text
+	case agent.Committed:
+		return agent.CommittedText(e)
 	}
 	return ""
 }

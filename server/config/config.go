@@ -31,6 +31,7 @@ type Config struct {
 	Signals     Signals     `json:"signals"`
 	Checkpoints Checkpoints `json:"checkpoints"`
 	Secrets     Secrets     `json:"secrets"`
+	Commits     Commits     `json:"commits"`
 	// Tripwires, Watches and Scenarios are checked: they compile, their names are unique, and the
 	// scenarios that tripwires name are there.
 	Tripwires []tripwire.Spec `json:"tripwires"`
@@ -79,6 +80,12 @@ type Checkpoints struct {
 	// Also are folders and files of the workspace that git ignores, and whose changes by commands are
 	// kept all the same: clean paths, slash-separated.
 	Also []string `json:"also"`
+}
+
+// Commits say what is committed, on a branch of the session's own.
+type Commits struct {
+	// Steps commits each step when it is done.
+	Steps bool `json:"steps"`
 }
 
 // Sandbox says whether commands are confined; "" is SandboxAuto.
@@ -250,7 +257,7 @@ func (c *Config) over(b []byte) error {
 	}
 	major := append(slices.Clip(c.Decisions.Major), next.Decisions.Major...)
 	c.Model, c.Autonomy, c.Commands, c.Signals = next.Model, next.Autonomy, next.Commands, next.Signals
-	c.Decisions = next.Decisions
+	c.Decisions, c.Commits = next.Decisions, next.Commits
 	c.Decisions.Major = major
 	c.Secrets = c.Secrets.and(next.Secrets)
 	c.Checkpoints.Also = append(slices.Clip(c.Checkpoints.Also), next.Checkpoints.Also...)

@@ -144,7 +144,7 @@ func TestWorkspaceCannotOpenItsSandbox(t *testing.T) {
 
 func TestRefusalsNameTheLine(t *testing.T) {
 	for _, test := range []struct{ text, says string }{
-		{"autonomy: high\nnonsense: 1\n", "line 2: nonsense: there is no such key; there are autonomy, checkpoints, commands, decisions, model, scenarios, secrets, signals, tripwires, watches"},
+		{"autonomy: high\nnonsense: 1\n", "line 2: nonsense: there is no such key; there are autonomy, checkpoints, commands, commits, decisions, model, scenarios, secrets, signals, tripwires, watches"},
 		{"model:\n  nam: x\n", "line 2: model.nam: there is no such key; there are base_url, context, idle_s, name"},
 		{"Model: {name: x}\n", "line 1: Model: there is no such key"},
 		{"commands: {network: maybe}\n", "line 1: commands.network: true or false is wanted"},

@@ -57,6 +57,9 @@ var root = shape{value: section, what: "How Tandem is set up, for a user or a wo
 	"checkpoints": {value: section, blank: true, what: "What can be taken back.", keys: map[string]shape{
 		"also": {value: list, blank: true, of: &shape{min: 1, path: true}, what: "Folders and files that git ignores, and whose changes by commands can be taken back all the same: paths relative to the workspace."},
 	}},
+	"commits": {value: section, blank: true, what: "What is committed with git, on a branch of the session's own.", keys: map[string]shape{
+		"steps": {value: boolean, blank: true, what: "Whether each step is committed when it is done, on the branch tandem/SESSION: false."},
+	}},
 	"decisions": {value: section, blank: true, what: "What makes a decision of the agent wait for your word.", keys: map[string]shape{
 		"window_s": {value: whole, blank: true, max: mostSeconds, what: "How long a major decision waits for a veto at autonomy balanced, in seconds: 10."},
 		"major":    {value: list, blank: true, of: &shape{min: 1}, what: "Globs of files whose change is always a major decision; ** is any folders."},

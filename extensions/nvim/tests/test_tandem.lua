@@ -162,7 +162,7 @@ T['a daemon that is killed is started again, and nothing is lost'] = function()
   has(e.cmd_capture('messages'), 'this session goes on where it was')
   e.go('[Say what shall change…] [Resume]')
   e.type_keys('<CR>') -- its primary action: Resume
-  e.shows('I go on with the sentence:')
+  e.shows('I go on with the sentence,')
   e.steer('take the hour as an argument')
   e.shows('[Take German]')
   -- It dies again, at once: that is said, and it is not tried for ever.

@@ -16,49 +16,55 @@ import (
 
 // The benchmarks of what a developer feels while a command runs, with real processes.
 
-// A grove is a command with a tree of three processes, one of which has left its session. It says
-// in a file which they are.
+// A grove is a command with a tree of three processes, one of which has left its session.
 type grove struct {
 	*testing.B
-	pids string
+	nap int // how long the tree sleeps: by it the processes are known, also from outside their sandbox
 }
 
 func newGrove(b *testing.B) *grove {
 	if runtime.GOOS != "linux" {
 		b.Skip("the state of processes is read from /proc")
 	}
-	return &grove{b, filepath.Join(b.TempDir(), "pids")}
+	return &grove{b, 1_000_000 + os.Getpid()*100}
 }
 
-// line is the command line.
+// line is the command line of another tree.
 func (g *grove) line() string {
-	pids := "'" + strings.ReplaceAll(g.pids, "'", `'\''`) + "'" // one word, whatever folder it is in
-	return fmt.Sprintf("sleep 1000 & a=$!; setsid sleep 1000 & echo $$ $a $! > %[1]s.new; mv %[1]s.new %[1]s; wait", pids)
+	g.nap++
+	return fmt.Sprintf("sleep %[1]d & setsid sleep %[1]d & wait", g.nap)
 }
 
 // grown waits for the whole tree and gives its processes.
 func (g *grove) grown() []string {
 	var pids []string
 	g.until("the tree to be there", func() bool {
-		raw, err := os.ReadFile(g.pids)
-		pids = strings.Fields(string(raw))
-		return err == nil && len(pids) == 3 && !anyIn(pids, "Z") && g.asleep(pids)
+		pids = g.tree()
+		return len(pids) == 3 && !anyIn(pids, "Z")
 	})
-	if err := os.Remove(g.pids); err != nil {
-		g.Fatal(err)
-	}
 	return pids
 }
 
-// asleep says that both children have become what they are to be: setsid has run its program.
-func (g *grove) asleep(pids []string) bool {
-	for _, pid := range pids[1:] {
-		line, err := os.ReadFile("/proc/" + pid + "/cmdline")
-		if err != nil || string(line) != "sleep\x001000\x00" {
-			return false
+// tree is what there is of the tree: the shell, where both of its children run, and these.
+func (g *grove) tree() []string {
+	var pids []string
+	lines, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	if err != nil {
+		g.Fatal(err)
+	}
+	for _, file := range lines {
+		if line, err := os.ReadFile(file); err == nil && string(line) == fmt.Sprintf("sleep\x00%d\x00", g.nap) {
+			pids = append(pids, filepath.Base(filepath.Dir(file)))
 		}
 	}
-	return true
+	if len(pids) != 2 {
+		return nil
+	}
+	raw, err := os.ReadFile("/proc/" + pids[0] + "/stat")
+	if err != nil {
+		return nil
+	}
+	return append(pids, strings.Fields(string(raw[strings.LastIndexByte(string(raw), ')')+1:]))[1])
 }
 
 // until looks again and again, as nobody tells of what is waited for.

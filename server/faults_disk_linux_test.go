@@ -187,7 +187,9 @@ func TestTheStateIsTakenAway(t *testing.T) {
 				if err := os.RemoveAll(away); err != nil {
 					t.Fatal(err)
 				}
+				h.model.will(says("Hello again."))
 				id = p.start(params{}).ID
+				h.model.question(1) // what answers the steer is not taken for an answer to this
 			} else if err := os.Rename(away, h.opts.State); err != nil {
 				t.Fatal(err)
 			}

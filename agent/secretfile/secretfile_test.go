@@ -9,7 +9,7 @@ import (
 func TestHolds(t *testing.T) {
 	var r Rules
 	for _, name := range strings.Fields(`.env .ENV .env.local config/.env.production a/../.env ./.env .env. .envrc .netrc .npmrc
-		.pypirc certs/server.pem Server.PEM tls.key id_rsa home/me/.ssh/config .ssh .ssh/known_hosts .aws/credentials /root/.aws/config
+		.pypirc certs/server.pem Server.PEM tls.key id_rsa home/me/.ssh/config .ssh .ssh/known_hosts .aws/credentials /home/me/.aws/config
 		.kube/config x/.kube/config credentials credentials.json config/credentials.yml.enc store.p12 app.keystore .docker/config.json
 		.git-credentials secrets.yml a\b\.env .config/gcloud/application_default_credentials.json`) {
 		if !r.Holds(name) {
